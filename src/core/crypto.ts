@@ -16,8 +16,8 @@ interface Digesting {
 }
 
 /**
- * Returns Node's `process`, if there is one. Typed by hand because this file is also part of the
- * web page, which is type-checked without Node's types.
+ * Returns Node's `process`, if there is one. The type is written by hand, because this file is also
+ * part of the web page, which is type-checked without Node's types.
  */
 function nodeProcess() {
   return (globalThis as { readonly process?: unknown }).process as

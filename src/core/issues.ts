@@ -32,8 +32,8 @@ export const AWAIT = 'Await it first.';
  * Returns a handler for the `catch` of an optional package's `import()`. The handler throws
  * `MISSING_PACKAGE` with advice on what to install.
  *
- * Attach it directly to an `import()` with a literal name. Bundlers then include the package if
- * it's installed, and still work if it isn't.
+ * Attach the handler directly to an `import()` with a literal name. Bundlers then include an
+ * installed package, and still work without the package.
  */
 export function missingPackage(
   name: string,
@@ -209,7 +209,7 @@ export function kindOf(value: unknown): string {
   }
 }
 
-/** Additional information about a failed refinement. Pass it to zod as `params`. */
+/** Additional information about a failed refinement. Pass this object to zod as `params`. */
 export interface IssueHints {
   /** The advice, as a complete sentence. */
   readonly advice?: string;
@@ -234,10 +234,10 @@ const MOST_NAMED = 30;
 const KNOWN = 'known: ';
 
 /**
- * Returns a message with the keys that an object accepts, for `safeParse(value, { error:
- * knownKeys })`. `toIssues` uses it to suggest names for unknown keys.
+ * Returns a message with the keys that an object accepts, for `safeParse(value, { error: knownKeys
+ * })`. `toIssues` uses this message to suggest names for unknown keys.
  *
- * Only during parsing does zod say which object rejected a key. The issue's message therefore
+ * zod reveals the object that rejected a key only during parsing. The issue's message therefore
  * contains the keys that this object accepts.
  */
 export function knownKeys(issue: z.core.$ZodRawIssue): string | undefined {

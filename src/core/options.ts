@@ -47,11 +47,10 @@ export function checkOptions<S extends z.ZodType>(
 }
 
 /**
- * Returns a function that creates a value on its first call and returns the same value
- * afterwards.
+ * Returns a function that creates a value on its first call and returns the same value afterwards.
  *
- * All modules that the root entry point loads create their schemas this way. Creating the schemas
- * at load time would double the time of `import 'tooldex'`.
+ * All modules that the root entry point loads create their schemas with this function. Creating the
+ * schemas at load time would double the time of `import 'tooldex'`.
  */
 export function once<T>(make: () => T): () => T {
   let made: { readonly value: T } | undefined;
@@ -100,8 +99,8 @@ export function aFunction<T>(what = 'a function'): z.ZodType<T, T> {
 }
 
 /**
- * Returns a schema for an object with these methods. Its class isn't checked, because the object
- * can come from another copy of the package.
+ * Returns a schema for an object with these methods. The object's class isn't checked, because the
+ * object can come from another copy of the package.
  */
 export function withMethods<T>(
   what: string,
@@ -155,7 +154,9 @@ export function iterable<T>(what: string): z.ZodType<Iterable<T>, Iterable<T>> {
   );
 }
 
-/** Returns a schema for a single value or a list of values. Its output is always a list. */
+/**
+ * Returns a schema for a single value or a list of values. The schema's output is always a list.
+ */
 export function oneOrMore<T, Given>(
   item: z.ZodType<T, Given>,
 ): z.ZodType<readonly T[], Given | readonly Given[]> {

@@ -17,7 +17,7 @@ export interface PoisonedText {
 
 /** The minimum length of a sentence that can manipulate a model, in characters. */
 const SHORTEST = 12;
-/** The maximum number of findings per tool. Reporting more wouldn't be useful. */
+/** The maximum number of findings per tool. More findings wouldn't be useful. */
 const MOST = 8;
 
 /**
@@ -130,7 +130,7 @@ const SENTENCE = /(?:[^.!?\n]|[.!?](?=\S)|\n(?!\s{0,20}(?:[\n*#•-]|\d))){1,400
  * The texts of legitimate tools contain none of these, in any language. Manipulation is detected
  * only in English.
  *
- * @param tool Plain data. All its strings and field names are checked.
+ * @param tool Plain data. All strings and field names of the tool are checked.
  */
 export function poisonedTexts(tool: Readonly<Record<string, unknown>>): readonly PoisonedText[] {
   const found: PoisonedText[] = [];

@@ -61,7 +61,7 @@ const makeSchema = () =>
 
 /**
  * Returns a preview as users see it: truncated, with hidden characters replaced by codes. Returns
- * `undefined` for anything else.
+ * `undefined` for a value that isn't a preview.
  */
 export function readPreview(given: unknown): Preview | undefined {
   try {
@@ -75,13 +75,13 @@ export function readPreview(given: unknown): Preview | undefined {
 }
 
 /**
- * Returns the start of a text, with hidden characters replaced by codes. The rest isn't processed,
- * because it can be many megabytes long.
+ * Returns the start of a text, with hidden characters replaced by codes. The rest of the text isn't
+ * processed, because it can be many megabytes long.
  */
 function shown(text: string, longest: number, tidied = (written: string) => written): string {
   const beginning = tidied(hiddenWritten(text.slice(0, 4 * longest)));
   if (text.length <= 4 * longest && beginning.length <= longest) return beginning;
-  // The digest covers the part that isn't shown, so any change to it changes the preview.
+  // The digest covers the part that isn't shown, so any change to that part changes the preview.
   const note = ` … [${text.length} characters in all, digest ${digestOf(text).slice(0, 16)}]`;
   return beginning.slice(0, longest - note.length).replace(/[\uD800-\uDBFF]$/, '') + note;
 }

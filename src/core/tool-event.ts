@@ -34,8 +34,8 @@ export type ToolEvent =
   | (CallFacts & {
       readonly type: 'approval';
       /**
-       * `covered` means that a grant covered the call, so the user wasn't asked. `pendingId` is then the grant's
-       * id.
+       * `covered` means that a grant covered the call, so the user wasn't asked. For `covered`,
+       * `pendingId` is the grant's id.
        */ readonly state: 'requested' | 'granted' | 'denied' | 'redeemed' | 'refused' | 'covered';
       readonly pendingId: string;
       readonly reason?: string;

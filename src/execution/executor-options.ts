@@ -54,8 +54,8 @@ export interface ToolExecutorOptions {
    */
   readonly approvalKey?: Uint8Array;
   /**
-   * The time after the question within which a user must approve the call and the approval must be
-   * used, in milliseconds. @default 600,000 (ten minutes)
+   * The time from the question until the approval must have been used, in milliseconds. @default
+   * 600,000 (ten minutes)
    */
   readonly approvalTtlMs?: number;
   /** Limits on the number and cost of calls. @default none */

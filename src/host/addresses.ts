@@ -55,7 +55,7 @@ function isOrigin(value: unknown): boolean {
   );
 }
 
-/** Returns true for an address to which only this machine can connect. */
+/** Returns true for an address that only this machine can connect to. */
 export function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || /^127(?:\.\d{1,3}){3}$/.test(host);
 }

@@ -12,7 +12,7 @@ export interface GuardedRequest {
   readonly headers: { get(name: string): string | null };
 }
 
-/** A refusal of a request. Each server converts it to the format that its clients expect. */
+/** A refusal of a request. Each server converts a refusal to the format that its clients expect. */
 export interface Refusal {
   readonly ok: false;
   readonly status: number;
@@ -32,7 +32,7 @@ export interface Admitted {
   readonly principal?: string;
   /** The token's scopes. */
   readonly scopes?: readonly string[];
-  /** The name of the person or program to which the token belongs. */
+  /** The name of the person or program that the token belongs to. */
   readonly operator?: string;
   /** The token's permissions. */
   readonly roles?: readonly Role[];
@@ -153,7 +153,7 @@ export type Role = (typeof ROLES)[number];
 /** A token that belongs to one person or program. */
 export interface NamedToken {
   readonly token: string;
-  /** The name recorded with actions. */
+  /** The name that is recorded with the owner's actions. */
   readonly name: string;
   /** The token's permissions. @default ['view'] */
   readonly roles?: readonly Role[] | undefined;
@@ -210,14 +210,14 @@ export function refusal(
 const CLOSE = Object.freeze({ connection: 'close' });
 
 function isOriginAllowed(origin: string, host: string, allowed: ReadonlySet<string>): boolean {
-  if (!URL.canParse(origin)) return false; // `null` means an unknown page.
+  if (!URL.canParse(origin)) return false; // The origin `null` means an unknown page.
   return origin === `http://${host}` || origin === `https://${host}` || isListed(origin, allowed);
 }
 
 /** Returns true if the origin or its host is listed. */
 export function isListed(origin: string, allowed: ReadonlySet<string>): boolean {
   if (allowed.has(origin)) return true;
-  if (!URL.canParse(origin)) return false; // `null` means an unknown page.
+  if (!URL.canParse(origin)) return false; // The origin `null` means an unknown page.
   const { protocol, hostname } = new URL(origin);
   // An allowed host includes its web pages, but not programs whose windows have addresses such as
   // `tauri://localhost`.

@@ -4,10 +4,11 @@ import { bearerOf, refusal, type Authenticate, type GuardedRequest } from './req
 
 /** The result of verifying a token: its owner and scopes. */
 interface VerifiedToken {
-  /** The user or program to which the token belongs. */
+  /** The user or program that the token belongs to. */
   readonly principal: string;
   /**
-   * The token's scopes. Policies compare them with the scopes that a tool requires. @default none
+   * The token's scopes. Policies compare these scopes with the scopes that a tool requires.
+   * @default none
    */
   readonly scopes?: readonly string[];
 }
@@ -60,7 +61,7 @@ export const verifyFields = {
     .optional(),
 };
 
-/** The path prefix of the metadata. The server's own path is appended to it. */
+/** The path prefix of the metadata. The server's own path is appended to this prefix. */
 const WELL_KNOWN = '/.well-known/oauth-protected-resource';
 
 /** The program's token check, and the metadata for clients that don't have a token. */

@@ -6,8 +6,8 @@ import { issueAt, type SchemaIssue } from './schema-issues.js';
  * The maximum number of steps in one check. Each visit of a schema at a value, each member and
  * item, and every sixteen characters count as a step.
  *
- * Even with a large schema, an input of 256 KiB takes only a few hundred thousand steps. More steps
- * mean that the number of references grows exponentially.
+ * Even with a large schema, an input of 256 KiB takes only a few hundred thousand steps. A check
+ * exceeds the maximum only if references multiply exponentially.
  */
 const MAX_STEPS = 2_000_000;
 /**
@@ -15,7 +15,7 @@ const MAX_STEPS = 2_000_000;
  * already known to be invalid.
  */
 const MAX_TELLING_STEPS = 1_000_000;
-/** The number of steps that count for reporting one issue. */
+/** The number of steps charged for reporting one issue. */
 const ISSUE = 50;
 /**
  * The maximum nesting of schemas, summed over all levels of a value. Each level of nesting takes a
@@ -31,7 +31,9 @@ export type Check = (value: Json, run: CheckRun, seen: Evaluated | undefined) =>
 /** A schema in a document. */
 export interface SchemaNode {
   readonly checks: Check[];
-  /** The checks of `unevaluatedProperties` and `unevaluatedItems`, which run after the others. */
+  /**
+   * The checks of `unevaluatedProperties` and `unevaluatedItems`, which run after all other checks.
+   */
   readonly late: Check[];
   /** The subschemas that apply to the same value, such as those in `allOf`. */
   readonly inPlace: SchemaNode[];

@@ -125,14 +125,15 @@ interface UncheckedPattern {
 
 /**
  * Marks schemas that this program didn't write. All loaded copies of the package share this mark.
- * Its value is an engine or `null`.
+ * The value of the mark is an engine or `null`.
  */
 const FOREIGN = Symbol.for('tooldex/foreign-schema/v1');
 const compiled = new WeakMap<object, CompiledJsonSchema>();
 
 /**
- * Marks a schema that this program didn't write, such as the schema of an MCP tool. Its patterns
- * don't run here, because a pattern can be crafted to run for hours. The server has to check them.
+ * Marks a schema that this program didn't write, such as the schema of an MCP tool. The schema's
+ * patterns don't run here, because a pattern can be crafted to run for hours. The server has to
+ * check its own patterns.
  *
  * @param engine An engine that runs the patterns. The engine must take linear time for every
  * pattern.
@@ -239,8 +240,8 @@ function engineOf(schema: object): PatternEngine | undefined {
 }
 
 /**
- * Compiles a pattern with the `u` flag, as the specification requires. Some patterns are valid only
- * without this flag, such as `\\-` and `\\_`.
+ * Compiles a pattern with the `u` flag, as the specification requires. Some patterns, such as `\\-`
+ * and `\\_`, are valid only without this flag.
  */
 function nativeMatcher(pattern: string): Matcher {
   let expression: RegExp;
@@ -319,7 +320,7 @@ class Builder {
       });
   }
 
-  /** Returns a schema's node. Its checks are added later. */
+  /** Returns a schema's node. The node's checks are added later. */
   #node(source: Json, path: Path, home: Resource): SchemaNode {
     if (typeof source === 'boolean')
       return {
@@ -489,7 +490,7 @@ class Builder {
         'an object of schemas or lists of names',
         dependencies,
       );
-    // `nullable` comes from OpenAPI 3.0. Drafts that don't define it ignore it.
+    // `nullable` comes from OpenAPI 3.0. Drafts that don't define `nullable` ignore it.
     if (nullable === true && type !== undefined && (dialect === 'open' || dialect === 4))
       keywords['type'] = [...((Array.isArray(type) ? type : [type]) as Json[]), 'null'];
     for (const [keyword, value] of Object.entries(keywords)) {

@@ -132,7 +132,7 @@ export function counts(
   return (value, run) => {
     if (!isKind(value)) return true;
     const found = count(value);
-    // Counting an object's members requires listing them. A list knows its length.
+    // Counting an object's members requires listing them, but a list knows its length.
     run.spend(isKind === isObject ? found : 1);
     return (
       (found >= min && found <= max) ||

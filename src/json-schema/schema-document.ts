@@ -56,13 +56,13 @@ export const SUBSCHEMAS: ReadonlyMap<string, 'one' | 'list' | 'map' | 'one-or-li
   ['items', 'one-or-list'],
 ]);
 
-/** The URI of a document without its own URI. */
+/** The URI used for a document that doesn't declare a URI. */
 const NO_URI = 'schema:///';
 const DRAFT =
   /^https?:\/\/json-schema\.org\/(?:draft-0(?<old>[467])\/|draft\/(?:2019-09|2020-12)\/)?schema#?$/;
 const OPENAPI = /^https:\/\/spec\.openapis\.org\/oas\/3\.\d\/dialect\/[\w-]+#?$/;
 
-/** The schemas in one document to which references can point. */
+/** The schemas in one document that references can point to. */
 export class SchemaDocument {
   readonly root: Resource;
   /**
@@ -78,7 +78,7 @@ export class SchemaDocument {
     this.root = this.#collect(source, undefined, []);
   }
 
-  /** Returns the resource to which a schema belongs. */
+  /** Returns the resource that contains a schema. */
   resourceOf(source: Json, otherwise: Resource): Resource {
     return (
       (typeof source === 'object' && source !== null ? this.#homes.get(source) : undefined) ??

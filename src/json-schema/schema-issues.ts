@@ -71,8 +71,8 @@ export function unknownIssue(path: Path, key: string | number): SchemaIssue {
 
 /**
  * Returns the issues of a value that doesn't match any branch of a union. If the branches expect
- * different types, a single issue lists these types. If not, returns the issues of the closest
- * branch.
+ * different types, a single issue lists these types. In all other cases, returns the issues of the
+ * closest branch.
  */
 export function choiceIssues(
   path: Path,

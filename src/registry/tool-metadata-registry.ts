@@ -229,8 +229,8 @@ export class ToolMetadataRegistry implements Iterable<ToolEntry> {
    * class Greet { execute({ name }: z.infer<typeof Input>) { return `Hello ${name}`; } }
    * ```
    *
-   * @throws ToolError `INVALID_METADATA`, `INVALID_DECORATION` if it's applied to anything but a
-   * class, and the errors of `register`.
+   * @throws ToolError `INVALID_METADATA`, `INVALID_DECORATION` if the decorator is applied to
+   * anything but a class, and the errors of `register`.
    */
   tool<
     In extends ToolSchema,
@@ -435,7 +435,7 @@ export class ToolMetadataRegistry implements Iterable<ToolEntry> {
   /** Returns all keywords of the tools in this category. */
   getCategoryKeywords(category: string): ReadonlySet<string> {
     const entries = this.getByCategory(category);
-    if (entries.length === 0) return new ImmutableSet<string>(); // Not cached, because there could be any number of unknown categories.
+    if (entries.length === 0) return new ImmutableSet<string>(); // An unknown category isn't cached, because there could be any number of them.
     return this.#answer(`keywords of ${normalizeLabel(category)}`, () =>
       sorted(entries.flatMap(({ keywords }) => keywords)),
     );

@@ -25,23 +25,22 @@ export const approvalKey = () =>
 
 export interface ApprovalsOptions {
   /**
-   * The store shared by all processes that ask for approval, answer, or run calls. Its clock
-   * decides when approvals expire.
+   * The store shared by all processes that ask for approval, answer, or run calls. The store's
+   * clock decides when approvals expire.
    */
   readonly store: StateStore;
   /** The signing key: at least 32 bytes. Use the same key in all processes that share the store. */
   readonly key: Uint8Array;
   /**
-   * The time after the question within which a user must approve the call and the approval must be
-   * used, in milliseconds up to 2³¹−1.
+   * The time from the question until the approval must have been used, in milliseconds up to 2³¹−1.
    * @default 600,000 (ten minutes)
    */
   readonly ttlMs?: number;
 }
 
 /**
- * A user's approval of one call. You can send or store it. An approval allows exactly the approved
- * call, once.
+ * A user's approval of one call. You can send or store an approval. An approval allows exactly the
+ * approved call, once.
  */
 export interface Approval {
   readonly pendingId: string;
@@ -230,10 +229,10 @@ export class Approvals {
   }
 
   /**
-   * Checks that an approval can still be redeemed, without redeeming it.
+   * Checks that an approval can still be redeemed, but doesn't redeem it.
    *
-   * @throws ToolError `INVALID_APPROVAL` if it has been used, has expired, or is unknown to the
-   * store; `STATE_UNAVAILABLE`.
+   * @throws ToolError `INVALID_APPROVAL` if the approval has been used, has expired, or is unknown
+   * to the store; `STATE_UNAVAILABLE`.
    */
   async assertUnused({ pendingId }: Approval): Promise<void> {
     if (await this.isUsed({ pendingId })) throw used(pendingId);

@@ -39,7 +39,7 @@ const CHECKS: readonly Check[] = [
   readOnlyCheck,
 ];
 
-/** Returns the refusal of the first check that fails. Rules can't override it. */
+/** Returns the refusal of the first check that fails. Rules can't override this refusal. */
 export function refusedByCheck(...facts: Parameters<Check>): Refused | undefined {
   for (const check of CHECKS) {
     const refused = check(...facts);
@@ -160,7 +160,10 @@ function readOnlyCheck(
 /** The danger of one call. */
 export interface EffectiveDanger {
   readonly level: DangerLevel;
-  /** The reason why the danger is higher than the tool's own level. Missing if it isn't higher. */
+  /**
+   * The reason why the danger is higher than the tool's own level. Missing if the danger isn't
+   * higher.
+   */
   readonly raised?: string;
 }
 

@@ -10,7 +10,7 @@ import type { ToolEntry } from '../tool/tool-definition.js';
 
 /** A call that a model or program wants to make. */
 export interface ToolCall {
-  /** Unique within a conversation. Answers refer to it. */
+  /** Unique within a conversation. Answers refer to this id. */
   readonly id: string;
   /** The tool's name or alias. */
   readonly name: string;
@@ -52,7 +52,7 @@ export interface CallContext {
 }
 
 /**
- * The policy modes. They decide on calls that aren't covered by a rule.
+ * The policy modes. The mode decides on calls that no rule covers.
  *
  * - `default` asks for approval of every write and every dangerous call.
  * - `read-only` denies everything that can change something.
@@ -201,7 +201,7 @@ export type Confirm = (
 
 /**
  * The outcome of one call. Every call has exactly one outcome, whatever its tool does.
- * `readOutcome` converts it to text for models.
+ * `readOutcome` converts an outcome to text for models.
  */
 export type ToolOutcome = OutcomeFacts &
   (
@@ -224,7 +224,7 @@ export type ToolOutcome = OutcomeFacts &
         readonly value?: unknown;
         readonly haltReason?: string;
       }
-    /** The tool needs information from the user. The answer becomes its result. */
+    /** The tool needs information from the user. The answer becomes the call's result. */
     | ({ readonly status: 'ask_user'; readonly pending: PendingQuestion } & Question)
     /** The run should end here. `value` is the call's result, with `content` as for `ok`. */
     | {

@@ -17,8 +17,8 @@ export interface FromStoreOptions {
   /** The executor's own store, through which operators answer. */
   readonly store: StateStore;
   /**
-   * The time to wait for an answer, in milliseconds. After that the call stays pending. @default
-   * 600,000 (ten minutes)
+   * The time to wait for an answer, in milliseconds. If nobody answers in time, the call stays
+   * pending. @default 600,000 (ten minutes)
    */
   readonly timeoutMs?: number;
   /** The interval at which the store is polled, in milliseconds. @default 1,000 */

@@ -23,7 +23,9 @@ export function matchesPattern(pattern: string, text: string): boolean {
   return true;
 }
 
-/** Returns a key pattern in canonical form. Only for patterns that pass `expectedPattern`. */
+/**
+ * Returns a key pattern in canonical form. Call it only with patterns that pass `expectedPattern`.
+ */
 export function canonicalPattern(pattern: string): string {
   return canonicalKey(pattern.replace(/\\([?{}[\]])/g, '$1'));
 }

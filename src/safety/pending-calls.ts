@@ -31,7 +31,7 @@ interface Answer {
  * Pending calls are signed and kept in the store as long as they can be answered. The key of a
  * pending call consists of principal, conversation, call id, tool, and arguments. Asking again
  * about the same call therefore returns the stored call. Any process that has the store and the key
- * can list and answer them.
+ * can list and answer pending calls.
  */
 export class PendingCalls {
   /** Issues and redeems approvals. */
@@ -211,7 +211,7 @@ export class PendingCalls {
   async #read(key: string): Promise<StoredPending | undefined> {
     const record = genuine(this.#signer, RECORD, await this.#store.get(key));
     const pending = record?.['pending'] as Pending | undefined;
-    // A record that was copied to another key isn't valid there.
+    // A record that was copied to another key isn't valid under that key.
     if (pending === undefined || keyOf({ principal: undefined, ...pending }) !== key)
       return undefined;
     if (pending.kind === 'approval' && pending.storeIdentity !== (await this.#store.now()).identity)

@@ -30,11 +30,11 @@ export interface PolicyRule {
   /** The decision about matching calls. */
   readonly verdict: Verdict;
   /**
-   * Tool names, in which `*` matches any characters. At least one must match.
+   * Tool names, in which `*` matches any characters. At least one name must match.
    *
-   * A rule that confirms or denies also matches aliases, so it works no matter which name its
-   * author used. A rule that allows matches only the tool's own name. If it matched aliases, a tool
-   * could choose an alias that is allowed.
+   * A rule that confirms or denies also matches aliases, so the rule works whichever name its
+   * author used. A rule that allows matches only the tool's own name. If such a rule matched
+   * aliases, a tool could choose an alias that is allowed.
    */
   readonly tools?: string | readonly string[];
   /** A filter on the tool's metadata, such as category, axes, or capabilities. */
@@ -44,7 +44,7 @@ export interface PolicyRule {
    * patterns (`*` matches any characters, `\*` matches a star), and all other values must be equal.
    *
    * Patterns compare text: `src/*` also matches `src/../secret`, and `npm test*` also matches `npm
-   * test; rm -rf src`. If that matters, write the exact text, or use `touches` or `when`.
+   * test; rm -rf src`. To rule out such matches, write the exact text, or use `touches` or `when`.
    */
   readonly input?: Readonly<
     Record<string, string | number | boolean | null | readonly (string | number | boolean | null)[]>
@@ -62,12 +62,12 @@ export interface PolicyRule {
    * A rule that confirms or denies matches if at least one key matches. If it's uncertain whether a
    * key matches, the call needs approval, even if later rules allow it. A match is uncertain if a
    * key covers more than the pattern: a moved folder may contain a `.lock` file. A match is also
-   * uncertain if the tool doesn't declare what it touches. A readonly tool never matches a `write:`
-   * pattern in that case.
+   * uncertain if the tool doesn't declare what it touches. A readonly tool that doesn't declare
+   * what it touches never matches a `write:` pattern.
    *
    * A rule that allows matches only if everything that the call writes matches. If the rule has
-   * `read:` patterns, everything that the call reads must match as well. Such a rule never matches
-   * a tool that doesn't declare what it touches.
+   * `read:` patterns, everything that the call reads must match as well. A rule that allows never
+   * matches a tool that doesn't declare what it touches.
    */
   readonly touches?: string | readonly string[];
   /**
@@ -141,7 +141,7 @@ const toolPattern = () =>
       /^[^?{}[\]]*$/,
       'a pattern of tool names in which only "*" is special (write several patterns for several names)',
     );
-/** The prefix of a `touches` condition. A key pattern follows. */
+/** The prefix of a `touches` condition, before its key pattern. */
 const TOUCHED = /^(?:read|write):(?=.)/s;
 const touchesCondition = () =>
   z

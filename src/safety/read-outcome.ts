@@ -18,7 +18,7 @@ interface OutcomeReading {
    * its size. Content that isn't text is described.
    */
   readonly text: string;
-  /** The complete value of a result as JSON. Missing for other kinds. */
+  /** The complete value of a result as JSON. Missing for other kinds of outcomes. */
   readonly data?: Json;
   /**
    * The content parts for models, in order. The size limit applies to all text parts together.
@@ -43,7 +43,7 @@ interface OutcomeReading {
 
 /**
  * Converts an outcome to text for models. MCP, other frameworks, chat, and the command line all use
- * its kind, text, and data.
+ * the returned kind, text, and data.
  *
  * | status | kind | text |
  * |---|---|---|

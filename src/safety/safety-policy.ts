@@ -46,8 +46,8 @@ export interface SafetyPolicyOptions {
    */
   readonly allow?: readonly string[];
   /**
-   * Additional levels from which calls need approval. Writes, calls with danger `high` or above,
-   * and tools that require consent always need it.
+   * Levels of danger and cost from which calls also need approval. Writes, calls with danger `high`
+   * or above, and tools that require consent always need approval.
    * @default none
    */
   readonly confirmFrom?: { readonly danger?: DangerLevel; readonly cost?: CostTier };
@@ -58,7 +58,7 @@ export interface SafetyPolicyOptions {
    * - `leak`: the conversation has read both untrusted content and private data, and the call sends
    *   data outside.
    * - `influenced`: the conversation has read untrusted content, and a rule or grant would let a
-   *   write run without approval. Turn this on for agents that write without supervision.
+   *   write run without approval. Turn this check on for agents that write without supervision.
    * - `undeclared: 'strict'`: tools that don't declare `reads` and `sends` are assumed to read
    *   everything and to send data outside.
    *

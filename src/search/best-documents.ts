@@ -166,7 +166,7 @@ export function bestDocuments(
     const bound = bounds[place]!;
     // Assumes the maximum bonus at first: that the query matches the tool's whole name.
     if (bound * (1 + RANKING.nameCoverage) < enough || done.has(place)) continue;
-    // Computing the actual bonus is fast, and it's small for most names.
+    // The actual bonus is fast to compute and small for most names.
     if (bound * scorer.nameFactor(documents[place]!) < enough) continue;
     offer(documents[place]!);
     enough = best.worst?.score ?? 0;

@@ -18,8 +18,8 @@ const NAME = SEARCH_FIELDS.indexOf('name');
  *
  * A term is worth its weight times its rarity times its saturated occurrences. Related words add
  * the amount by which they increase the saturation, times the rarity of the term's words taken
- * together. The exact word and adjacent words add to that. The sum increases with the fraction of
- * the tool's name that the query matches.
+ * together. The exact word and adjacent words add to the sum. The sum increases with the fraction
+ * of the tool's name that the query matches.
  */
 export class DocumentScorer {
   readonly #plan: QueryPlan;

@@ -142,7 +142,7 @@ export class InvertedIndex {
     this.#pending.set(entry, past);
   }
 
-  /** Removes a tool from the counts. Its postings are kept until the index is rebuilt. */
+  /** Removes a tool from the counts. The tool's postings are kept until the index is rebuilt. */
   remove(entry: ToolEntry): void {
     this.state = {};
     const number = this.#numbers.get(entry);

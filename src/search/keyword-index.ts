@@ -60,7 +60,7 @@ export class KeywordIndex {
       const words = keywordForm(keyword);
       if (words.length === 0) continue;
       const form = words.join(' ');
-      // Sorted, so that the order doesn't depend on which tool was added first.
+      // The keywords are sorted, so that their order doesn't depend on which tool was added first.
       this.#forms.set(form, [...(this.#forms.get(form) ?? []), keyword].sort(compareText));
       this.#longest = Math.max(this.#longest, words.length);
     }

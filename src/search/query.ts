@@ -79,7 +79,7 @@ export const CHATTY: ReadonlySet<string> = new Set(
 );
 
 /**
- * Matches quoted text. The words in it are usually values. The length is limited, so that a stray
+ * Matches quoted text. Quoted words are usually values. The length is limited, so that a stray
  * quote doesn't affect the rest of the text.
  */
 const QUOTED = /"[^"]{1,200}"|“[^”]{1,200}”|(?<![\p{L}\p{N}])'[^']{1,200}'(?![\p{L}\p{N}])/gu;
@@ -214,7 +214,7 @@ export function planQuery(
   return { terms, pairs, corrections: Object.freeze(corrections) };
 }
 
-/** Returns true for an ordinary word if no tool has it or a related word. */
+/** Returns true for an ordinary word if no tool contains the word or a related word. */
 function isUnknown(
   { expandable, name, stem }: QueryTerm,
   index: InvertedIndex,

@@ -28,7 +28,7 @@ const optionsSchema = once(() =>
  */
 export function checkRelatedWords(options: RelatedWordsOptions): RelatedWordsOptions {
   checkOptions(optionsSchema, options, 'related words');
-  return options; // Not zod's output, which drops a word named __proto__.
+  return options; // zod's output would lack a word named __proto__.
 }
 
 /** Reads the built-in tables and the program's own vocabulary. */
@@ -60,8 +60,8 @@ function linesOf(table: string): readonly (readonly string[])[] {
 }
 
 /**
- * Words with about the same meaning when describing tools, in one group per meaning. Based on how
- * tools and requests are typically worded, not on any data set.
+ * Words with about the same meaning when describing tools, in one group per meaning. The groups are
+ * based on typical wordings of tools and requests, not on any data set.
  */
 const SYNONYMS =
   'get fetch retrieve obtain lookup | delete remove erase discard | create make add generate produce compose | ' +

@@ -33,7 +33,7 @@ export interface SearchResult {
   readonly corrections: readonly { readonly word: string; readonly readAs: string }[];
   /** True if the text was too long and its end was ignored. */
   readonly truncated: boolean;
-  /** The same information as one line for users. */
+  /** An explanation of the match for users, in one line. */
   readonly explanation: string;
 }
 
@@ -77,8 +77,8 @@ export class SearchIndex {
   }
 
   /**
-   * Remembers that a tool handled a request. The request's words count half as much as those of an
-   * example.
+   * Remembers that a tool handled a request. The request's words count half as much as the words of
+   * an example.
    */
   recordUse(text: string, entry: ToolEntry): void {
     const words = tellingWords(parseQuery(text));

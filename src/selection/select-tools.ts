@@ -44,12 +44,12 @@ interface Wish extends Candidate {
  * `include`, CRITICAL tools, and tools with a mandatory keyword in the text. Next are the tools
  * that match the request's words and suit the stage and task type, best first. After the matching
  * tools come HIGH tools that declare the stage or task type, even if they don't match the request.
- * If no tool matches, MEDIUM tools that declare it come next. Other HIGH tools that suit the stage
- * and task type fill the remaining space. LOW tools are selected only if they match. The result can
- * contain fewer than `maxTools` tools, or none.
+ * If no tool matches, MEDIUM tools that declare the stage or task type come next. Other HIGH tools
+ * that suit the stage and task type fill the remaining space. LOW tools are selected only if they
+ * match. The result can contain fewer than `maxTools` tools, or none.
  *
  * With `previous`, the tools of the previous selection come first, in the same order and at the
- * same level. New tools are added after them, and only new tools are reduced or dropped to fit the
+ * same level. New tools are added at the end, and only new tools are reduced or dropped to fit the
  * budget. HIGH tools that only filled the remaining space aren't carried over, so that they stay
  * last. Equal requests produce identical bytes.
  *

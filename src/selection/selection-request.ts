@@ -58,8 +58,8 @@ export interface SelectionRequest extends SelectionLimits {
    */
   readonly taskType?: string;
   /**
-   * The maximum number of tools. CRITICAL tools don't count unless `criticalOutsideLimit` is
-   * `false`. @default 12
+   * The maximum number of tools. CRITICAL tools count only if `criticalOutsideLimit` is `false`.
+   * @default 12
    */
   readonly maxTools?: number;
   /**
@@ -72,8 +72,8 @@ export interface SelectionRequest extends SelectionLimits {
   /** The names or aliases of tools that are offered unless a limit forbids them. @default none */
   readonly include?: readonly string[];
   /**
-   * The selection of the previous turn. Its tools keep their position, level, and bytes. @default
-   * none
+   * The selection of the previous turn. The tools of that selection keep their position, level, and
+   * bytes. @default none
    */
   readonly previous?: Selection;
   /**

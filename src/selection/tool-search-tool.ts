@@ -47,12 +47,12 @@ const Input = once(() =>
 );
 
 /**
- * Creates a tool that lets a model find more tools and read the full schema of any tool. Use it if
- * your catalogue is too large for the prompt, or if tools are shown in short form.
+ * Creates a tool that lets a model find more tools and read the full schema of any tool. Use this
+ * tool if your catalogue is too large for the prompt, or if tools are shown in short form.
  *
- * The tool applies the same limits as a selection: tools that are excluded, unavailable, or above a
- * limit can't be found or described. The tool reads the registry on every call, so it also finds
- * tools that are registered later.
+ * The tool applies the same limits as a selection: it can't find or describe tools that are
+ * excluded, unavailable, or above a limit. The tool reads the registry on every call, so it also
+ * finds tools that are registered later.
  *
  * @throws ToolError `INVALID_ARGUMENT` for invalid or unknown options.
  */

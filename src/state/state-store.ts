@@ -1,16 +1,16 @@
 /**
- * A small shared state on which several calls or processes must agree.
+ * A small shared state that several calls or processes must agree on.
  *
  * Keys and values are text. A key has 1 to 512 characters, and a value at most 1 MiB as UTF-8
  * (`LIMIT_EXCEEDED` otherwise). Every operation is atomic. Operations reject with
  * `STATE_UNAVAILABLE` after at most two seconds without an answer, or immediately if the connection
- * to the store is known to be lost. After such an error, the operation may have been executed,
- * unless `details.sent` is false.
+ * to the store is known to be lost. After `STATE_UNAVAILABLE`, the operation may have been
+ * executed, unless `details.sent` is false.
  *
- * A value is kept as long as `now()` returns the same identity and the value isn't removed and
- * doesn't expire. After a restart or a failover, a store may contain older state. If a write
- * depends on an earlier write, pass the `identity` from the time of the earlier write: a store with
- * another identity refuses the new write.
+ * A value is kept until it's removed or expires, as long as `now()` returns the same identity.
+ * After a restart or a failover, a store may contain older state. If a write depends on an earlier
+ * write, pass the `identity` from the time of the earlier write: a store with another identity
+ * refuses the new write.
  */
 export interface StateStore {
   /** Returns the text stored under a key, or `undefined` if there is none. */
@@ -87,7 +87,7 @@ export interface StoreMoment {
   /** Milliseconds since 1970. */
   readonly time: number;
   /**
-   * Identifies the state that the store has. The identity changes when the store restarts or
+   * Identifies the current state of the store. The identity changes when the store restarts or
    * another server takes over, because both can bring back older state.
    */
   readonly identity: string;

@@ -53,7 +53,7 @@ export async function checkAhead(entry: ToolEntry, input: unknown): Promise<Inpu
 }
 
 /**
- * Checks the input of one call. Returns a promise only if the schema's validation does.
+ * Checks the input of one call. Returns a promise only if the schema validates asynchronously.
  *
  * The input is copied before anything else reads it (see `boundInput`). The input must be an
  * object; the schema checks the rest. Strings that contain JSON aren't parsed. A missing input

@@ -74,7 +74,8 @@ const mediaType = () =>
 const size = () => z.int().min(0).optional();
 
 /**
- * Returns a text part. Models read it instead of the value's JSON. Blank text isn't shown to them.
+ * Returns a text part. Models read the text instead of the value's JSON. Blank text isn't shown to
+ * models.
  */
 export function text(text: string, options: Readers = {}): ContentPart {
   return checkedPart({ ...options, type: 'text', text });
@@ -286,8 +287,8 @@ export function isForModel({ audience }: ContentPart): boolean {
 }
 
 /**
- * Returns a description (kind and size) of a part that the recipient can't receive. For text files,
- * the description is their text.
+ * Returns a description (kind and size) of a part that the recipient can't receive. For a text
+ * file, the description is the file's text.
  */
 export function describePart(part: ContentPart): string {
   if (part.type === 'text') return part.text;

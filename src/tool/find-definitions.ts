@@ -64,7 +64,7 @@ interface Finding {
  *
  * @throws ToolError `NOT_A_TOOL` if the value declares no tools. `INVALID_ARGUMENT` if its tools
  * need an instance of a class whose constructor requires arguments. Both messages explain how to
- * fix it.
+ * fix the problem.
  */
 export function findDefinitions(
   source: unknown,
@@ -290,8 +290,8 @@ export interface ClassToolMetadata extends ToolMetadata {
 }
 
 /**
- * Returns the metadata of each tool that a class declares or inherits. Needs no instance. Returns
- * an empty list unless the value is a decorated class.
+ * Returns the metadata of each tool that a class declares or inherits, without creating an
+ * instance. Returns an empty list unless the value is a decorated class.
  */
 export function metadataOf(Class: unknown): readonly ClassToolMetadata[] {
   if (typeof Class !== 'function') return [];

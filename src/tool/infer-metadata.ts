@@ -23,11 +23,12 @@ export interface Axes {
 }
 
 /**
- * Fills in the axes that the author left out. Inference uses only declared options. When in doubt, it assumes the stricter value.
+ * Fills in the axes that the author left out. Inference uses only declared options. When in doubt,
+ * inference assumes the stricter value.
  *
  * A tool that declares nothing is `mixed`, has high danger, and runs alone. Cost is the exception:
- * it defaults to medium, not to the highest tier, because a cost limit that hides undeclared
- * read-only tools wouldn't help anyone.
+ * it defaults to medium. With the highest tier, a cost limit would hide undeclared read-only tools,
+ * which wouldn't help anyone.
  */
 export function inferAxes(declared: DeclaredMetadata): {
   readonly axes: Axes;

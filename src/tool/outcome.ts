@@ -5,7 +5,7 @@ import { checkContent, type ContentPart } from './content.js';
 import { makeQuestion, type AskUserOptions, type Question } from './question.js';
 
 /**
- * A result that `execute` can return instead of a plain value. Create it with `ok`, `fail`,
+ * A result that `execute` can return instead of a plain value. Create a result with `ok`, `fail`,
  * `askUser`, or `halt`.
  */
 export type ToolResult<T = unknown> =

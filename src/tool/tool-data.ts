@@ -33,8 +33,8 @@ export interface ToolJson extends Omit<ToolOptions, OptionOfKind<'function' | 'i
   readonly inputSchema: JsonSchema;
   readonly outputSchema?: JsonSchema;
   /**
-   * The options whose schemas come from an MCP server. The server enforces their patterns. Missing
-   * if no schema comes from a server.
+   * The options whose schemas come from an MCP server. The server enforces the patterns in these
+   * schemas. Missing if no schema comes from a server.
    */
   readonly foreignSchemas?: readonly SchemaOption[];
   /**

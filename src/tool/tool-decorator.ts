@@ -31,7 +31,8 @@ export type ToolClassDecorator<In, Out, Manual = false> = <
 
 /**
  * A decorator for classes and methods, in both decorator modes (standard and legacy). A class with
- * `manual: true` doesn't need `execute`. When called as a function, it returns the class.
+ * `manual: true` doesn't need `execute`. When called as a function, the decorator returns the
+ * class.
  */
 export interface ToolDecorator<In, Out, Manual = false> extends ToolClassDecorator<
   In,
@@ -56,8 +57,8 @@ export interface ToolDecorator<In, Out, Manual = false> extends ToolClassDecorat
  *
  * `@tool` works as both a standard and a legacy (`experimentalDecorators`) decorator. `@tool`
  * doesn't register the tool: pass the class or an instance to a registry. Subclasses inherit the
- * declaration unless they have their own. If your build doesn't compile decorators, call it as a
- * function: `const Greet = tool({…})(class { … })`.
+ * declaration unless they have their own. If your build doesn't compile decorators, call `tool` as
+ * a function: `const Greet = tool({…})(class { … })`.
  *
  * ```ts
  * @tool({ name: 'greet', description: 'Greets a person', inputSchema: Input, accessMode: AccessMode.READONLY })
@@ -68,7 +69,7 @@ export interface ToolDecorator<In, Out, Manual = false> extends ToolClassDecorat
  * }
  * ```
  *
- * @throws ToolError `INVALID_METADATA` if an option is invalid. `INVALID_DECORATION` if it's
+ * @throws ToolError `INVALID_METADATA` if an option is invalid. `INVALID_DECORATION` if `@tool` is
  * applied to anything but a class or a public method.
  */
 export function tool<
@@ -162,8 +163,8 @@ export function toolClass<In, Out, Manual>(
 type AnyClass = Constructor<unknown> & { readonly name: string };
 
 /**
- * Throws if a decorator is placed above the one that registers the class, because the decorator
- * would take effect too late.
+ * Throws if another decorator of tooldex is placed above `@registry.tool`, because it would take
+ * effect too late.
  */
 export function assertUnregistered(decorator: string, target: object): void {
   if (getOwnMetadata(REGISTERED_KEY, target) !== undefined)
@@ -245,13 +246,13 @@ export function invalidDecoration(
  *
  * The keys are created with `Symbol.for`, so multiple loaded copies of the package (ESM and CJS, or
  * two versions) can read each other's data. The version suffix changes only if the shape of the
- * stored data does. The only global change is defining `Symbol.metadata`. Without it, compilers
- * don't give standard decorators any place to store data.
+ * stored data changes. The only global change is defining `Symbol.metadata`. Without
+ * `Symbol.metadata`, compilers don't give standard decorators any place to store data.
  */
 const CLASS_KEY = Symbol.for('tooldex/class/v1');
 const METHODS_KEY = Symbol.for('tooldex/methods/v1');
 
-// Node 20 doesn't define it, although the type says it exists.
+// Node 20 doesn't define `Symbol.metadata`, although the type says that it exists.
 if ((Symbol.metadata as symbol | undefined) === undefined)
   Object.defineProperty(Symbol, 'metadata', { value: Symbol.for('Symbol.metadata') });
 

@@ -27,7 +27,7 @@ export interface FieldCondition {
   /** The condition in a `ToolFilter`, or in the catalogue's query. */
   readonly condition: string;
   readonly of?: 'query';
-  /** The command-line option. Only conditions of a `ToolFilter` have one. */
+  /** The command-line option. Only conditions of a `ToolFilter` have a command-line option. */
   readonly flag?: string;
   readonly about: string;
 }
@@ -49,7 +49,10 @@ export interface ToolField {
   readonly missing?: readonly never[] | false;
   /** Marks a value that can change at any time. All other values change only with the registry. */
   readonly live?: true;
-  /** Filters by several values. Tools must have any of them, or all of them if `all` is true. */
+  /**
+   * Filters by several values. A tool must have at least one of the values, or all values if `all`
+   * is true.
+   */
   readonly filter?: FieldCondition & { readonly all?: true };
   /** Filters by a maximum value. */
   readonly most?: FieldCondition;
@@ -666,7 +669,10 @@ export const DEFAULTS = Object.fromEntries(
 
 export const SAFETY_LEVELS = ['low', 'medium', 'high'] as const;
 
-/** The values of each kind that has a fixed set, in ascending order, as written outside. */
+/**
+ * The values of each kind with a fixed set of values, in ascending order and in the form used
+ * outside the process.
+ */
 const VALUES_OF_KIND = {
   priority: PRIORITY_NAMES,
   accessMode: Object.values(AccessMode),

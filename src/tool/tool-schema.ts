@@ -56,8 +56,8 @@ export type InputOf<S> = S extends { _zod: { output: any } }
       any;
 
 /**
- * The type that a schema accepts before parsing. For an output schema, that is the type `execute`
- * may return.
+ * The type that a schema accepts before parsing. The type of an output schema is the type that
+ * `execute` may return.
  *
  * For `never`, the compiler hasn't inferred the schema yet. The result `unknown` then becomes the
  * type of expressions such as `new Promise((resolve) => …)`.
@@ -95,7 +95,7 @@ interface WithJsonSchema {
  * Returns the frozen JSON Schema of a tool's input or output.
  *
  * In an output schema, types that JSON Schema can't express (dates, bigints) become the empty
- * schema, which accepts anything. The original schema still validates them.
+ * schema, which accepts anything. The original schema still validates these values.
  *
  * @throws TypeError if the value isn't the schema of an object, with the expected and actual
  * values. ToolError `INVALID_INPUT_SCHEMA` listing every part of an input schema that no JSON value

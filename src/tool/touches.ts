@@ -68,7 +68,7 @@ function ask(entry: ToolEntry, input: unknown): Touches | undefined {
       ? undefined
       : Object.freeze({ reads: read, writes: written });
   } catch {
-    return undefined; // A model can send any input. The call itself reports its errors.
+    return undefined; // A model can send any input. The call itself reports errors in its input.
   }
 }
 
@@ -93,8 +93,8 @@ function keysIn(list: unknown): readonly string[] | undefined {
  * `..`, and duplicate slashes. A path that ends in `/.` or `/..` covers everything below it, like a
  * path that ends in `/`.
  *
- * In a URL (`https://…`), the host is also lowercased. Its duplicate slashes and everything after
- * `?` or `#` are kept.
+ * In a URL (`https://…`), the host is also lowercased. A URL's duplicate slashes and everything
+ * after `?` or `#` are kept.
  */
 export function canonicalKey(text: string): string {
   const kind = kindOfKey(text);
@@ -113,7 +113,7 @@ export function canonicalKey(text: string): string {
   return `${lower}${isAbsolute && (relative !== '' || kind === '') ? '/' : ''}${relative}`;
 }
 
-/** Matches path parts that canonical keys don't contain. URLs may contain them. */
+/** Matches path parts that canonical keys don't contain. URLs may contain these parts. */
 const ODD_PATH = /\/\/|(?:^|[/:])\.{1,2}(?:\/|$)|:\/$/;
 
 /** Returns true for a key or pattern that identifies something on a host rather than a file. */

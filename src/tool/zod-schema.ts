@@ -6,8 +6,8 @@ import { expectedGot, formatIssues } from '../core/issues.js';
 type Json = Readonly<Record<string, unknown>>;
 
 /**
- * Returns the JSON Schema of a zod schema. For an input schema, it describes only values that JSON
- * can represent.
+ * Returns the JSON Schema of a zod schema. For an input schema, the result describes only values
+ * that JSON can represent.
  *
  * zod's own conversion is adjusted where it would mislead a model: `z.coerce.date()` and
  * `z.coerce.bigint()` become strings, and union branches that no JSON value can match are omitted.

@@ -85,8 +85,8 @@ export function checkLintOptions(
 /**
  * Returns the problems in the metadata of a registry's tools, in registration order, then by rule.
  *
- * @param options Sets the severities of rules, and a policy whose names to check. You can also pass
- * the policy's options directly.
+ * @param options The severities of rules, and a policy whose tool names are checked. You can also
+ * pass the policy's options directly.
  * @throws ToolError `INVALID_ARGUMENT` for an unknown rule.
  */
 export function lintTools(
@@ -210,7 +210,7 @@ export function lintEach<Tool extends LintedTool>(
     category: isUsual(tools, ({ category }) => category !== undefined),
     keywords: isUsual(tools, ({ keywords }) => keywords.length > 0),
   };
-  // If no tool declares flows, the program doesn't use them.
+  // If no tool declares flows, the program doesn't use flows.
   const flows = tools.some(
     ({ entry: { inferred } }) => !inferred.includes('reads') || !inferred.includes('sends'),
   );

@@ -15,13 +15,13 @@ import {
 export interface RedisStateStoreOptions {
   /**
    * The connection URL: `redis[s]://[[username][:password]@][host][:port][/database]`. Pass either
-   * this or `client`.
+   * `url` or `client`.
    * @default none
    */
   readonly url?: string;
   /**
    * A client from version 5 of the `redis` package, created by your program, for example to set
-   * certificates. Only its settings are used, not its connection. @default none
+   * certificates. The store uses the client's settings, but not its connection. @default none
    */
   readonly client?: {
     readonly options?: object | undefined;
@@ -46,7 +46,7 @@ export interface RedisStateStoreOptions {
 
 type RedisClientTemplate = NonNullable<RedisStateStoreOptions['client']>;
 
-/** The methods of a client from version 5 of the `redis` package that tooldex uses. */
+/** The methods that tooldex calls on a client from version 5 of the `redis` package. */
 export interface RedisClient {
   on(event: string, listener: (error: unknown) => void): unknown;
   connect(): Promise<unknown>;

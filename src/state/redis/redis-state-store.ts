@@ -52,7 +52,7 @@ export class RedisStateStore implements StateStore {
    *
    * Resolves after at most `timeoutMs` even if Redis can't be reached, so a program can start
    * without Redis. Operations are refused until Redis is connected. Use `available` and
-   * `onAvailability` to find out when it is.
+   * `onAvailability` to find out when Redis is connected.
    *
    * @throws ToolError `INVALID_ARGUMENT` for invalid options, `MISSING_PACKAGE` if `redis` isn't
    * installed.
