@@ -45,7 +45,7 @@ export interface ChatTurn {
 
 /** The result of one run of a chat. */
 export interface ChatResult {
-  /** The thread, including this run. Pending calls don't have results in it yet. */
+  /** The thread, including this run. Pending calls don't have results in the thread yet. */
   readonly messages: readonly ChatMessage[];
   /** The text of the model's last answer. */
   readonly text: string;

@@ -35,7 +35,8 @@ export class ChatRun {
    */
   turn: OpenTurn | undefined;
   /**
-   * Aborts when the caller aborts, or when the state can't be stored. Nothing starts after that.
+   * Aborts when the caller aborts, or when the state can't be stored. After the abort, nothing
+   * starts.
    */
   readonly signal: AbortSignal;
   /** The reason for ending a run whose executor lost its store. */
@@ -64,7 +65,7 @@ export class ChatRun {
    * Sets the state, and resolves when it has been stored. If every call has its result, closes the
    * turn in the same step.
    *
-   * Only one write runs at a time, and it always stores the newest state. If several calls change
+   * Only one write runs at a time, and each write stores the newest state. If several calls change
    * the state while it's being written, their changes are stored together.
    *
    * @throws any error from `keep`.
@@ -96,7 +97,10 @@ export class ChatRun {
     }
   }
 
-  /** Ends the run, so that nothing more is started. The first error counts. */
+  /**
+   * Ends the run, so that nothing more is started. If several errors occur, the first error ends
+   * the run.
+   */
   readonly fail = (error: unknown): void => {
     this.#failure ??= { error };
     this.#stop.abort();

@@ -116,7 +116,7 @@ const progress = z.discriminatedUnion('state', [
   z.strictObject({ state: z.literal('waiting'), pending }),
   /**
    * The call runs when the chat continues. `grant` covers further calls that the user approved with
-   * it.
+   * this call.
    */
   z.strictObject({
     state: z.literal('approved'),
@@ -151,14 +151,14 @@ const openTurn = z.strictObject({
   calls: z.array(call).min(1).readonly(),
 });
 /**
- * A turn with calls that have no result yet. Its messages are added to the thread when every call
- * has its result.
+ * A turn with calls that have no result yet. The turn's messages are added to the thread when every
+ * call has its result.
  */
 export type OpenTurn = z.output<typeof openTurn>;
 
 /** The schema of a chat between two steps. */
 export const chatFields = {
-  /** The messages of the closed turns. Every model accepts them. */
+  /** The messages of the closed turns, which every model accepts. */
   messages: z.array(messageSchema).readonly(),
   openTurn: openTurn.exactOptional(),
   /** The reason why the last run ended. Missing while a run is in progress or calls are pending. */
@@ -191,12 +191,12 @@ export function withCalls<S extends ChatState>(
   return freezePlain({ ...state, openTurn: { ...openTurn, calls: openTurn.calls.map(change) } });
 }
 
-/** Returns the arguments from the user that replace the model's. */
+/** Returns the user's arguments that replace the model's arguments. */
 export function editedInput({ progress }: CallRecord): { readonly input?: Json } {
   return 'input' in progress && progress.input !== undefined ? { input: progress.input } : {};
 }
 
-/** Returns the arguments with which a call runs, or ran. */
+/** Returns the arguments that a call runs or ran with. */
 export function argumentsOf(call: CallRecord): Json {
   return editedInput(call).input ?? call.input;
 }
@@ -214,7 +214,8 @@ export function pendingOf({ openTurn }: ChatState): readonly ChatPending[] {
 }
 
 /**
- * Returns a turn's messages: the model's, and one message with the results so far, in call order.
+ * Returns a turn's messages: the model's message, and one message with the results so far, in call
+ * order.
  */
 export function messagesOf(turn: OpenTurn): readonly (AssistantMessage | ToolMessage)[] {
   const content = turn.calls.flatMap(({ callId, toolName, progress }): ToolResultPart[] =>

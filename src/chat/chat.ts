@@ -116,7 +116,7 @@ function eventStream(
 
 /**
  * Returns the state of a chat that ended in the middle of a turn. Each unfinished call gets a
- * result that says whether it was started.
+ * result that says whether the call was started.
  */
 function withoutHalfDone(state: ChatState): ChatState {
   if (state.end === undefined) return state;
@@ -269,7 +269,7 @@ async function askForTurn(
   return run.turn!;
 }
 
-/** Finish reasons of answers that were cut off. Their calls can be incomplete. */
+/** Finish reasons of answers that were cut off. The calls in such answers can be incomplete. */
 const CUT_OFF: ReadonlySet<string> = new Set(['length', 'content-filter']);
 
 function modelFailed(error: unknown): ChatEnd {

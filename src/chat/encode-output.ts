@@ -62,7 +62,8 @@ export function deniedOutput(reason: string): ToolOutput {
 /**
  * Returns the result of a tool as a model reads it.
  *
- * @param encode The program's own encoder, which may throw any error. Models don't see its message.
+ * @param encode The program's own encoder, which may throw any error. Models don't see the error's
+ * message.
  * @throws ToolError `INVALID_RESULT`, with a message for models. `details` explain that the tool
  * ran, and why the result can't be shown.
  */

@@ -21,7 +21,7 @@ import {
 /**
  * Returns the function that calls an AI SDK model, through the SDK's `generateText` and
  * `streamText`. The SDK's functions convert older models, retry failed requests and parse the
- * answer. The tools passed to them can't run.
+ * answer. The tools passed to the SDK can't run.
  *
  * @param options The SDK's options for each request, such as `temperature` and `maxRetries`.
  * @throws ToolError `MISSING_PACKAGE` if `ai` isn't installed.
@@ -87,7 +87,7 @@ function toolSet(tools: ModelRequest['tools'], ai: typeof Sdk): ToolSet {
 
 /**
  * Returns the instructions separately from the messages, because newer versions of the SDK refuse
- * them among the messages.
+ * instructions among the messages.
  */
 function withSystem({ system, messages }: ModelRequest) {
   const texts = messages.flatMap(({ role, content }) => (role === 'system' ? [content] : []));

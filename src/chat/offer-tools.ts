@@ -38,11 +38,13 @@ interface OfferedTool {
  */
 export class ToolOffers {
   readonly #engine: CheckedEngine;
-  /** The tool that finds other tools, if the registry has none, and the executor that runs it. */
+  /**
+   * The tool that the chat adds to find other tools, if any, and the executor that runs this tool.
+   */
   readonly #search: { readonly entry: ToolEntry; readonly executor: ToolExecutor } | undefined;
   /**
-   * Tools that a search found in this run or an earlier run. After that, the model sees them in
-   * every turn.
+   * Tools that a search found in this run or an earlier run. The model sees found tools in every
+   * later turn.
    */
   readonly #found = new Set<string>();
   #hasOffered = false;

@@ -27,7 +27,7 @@ import { deniedOutput, encodeOutcome, errorOutput } from './encode-output.js';
 import { cloneMessage, type ToolOutput } from './thread.js';
 
 type Failed = Extract<ToolOutcome, { status: 'error' }>;
-/** The output that the model reads, and the reason why the run ends if the call ends it. */
+/** The output that the model reads, and the reason why the run ends if the call ends the run. */
 type Settled = { readonly output: ToolOutput; readonly end?: TurnEnd };
 
 /** Returns the calls of the open turn that can run now. */
@@ -47,7 +47,7 @@ export function runnableCalls(
  * Runs the calls of the open turn that can run. Each step of a call is saved before the next step
  * begins, so a call never runs without a record of its start.
  *
- * @throws any error from saving. After that, no further call starts.
+ * @throws any error from saving. After an error, no further call starts.
  */
 export async function runCalls(run: ChatRun, { index }: OpenTurn): Promise<void> {
   const groups = new Map<ToolExecutor, CallRecord[]>();
@@ -65,8 +65,8 @@ export async function runCalls(run: ChatRun, { index }: OpenTurn): Promise<void>
 }
 
 /**
- * Returns the outcome of a call that doesn't go to an executor: it has no tool name, or the model
- * didn't see its tool.
+ * Returns the outcome of a call that doesn't go to an executor because it has no tool name or the
+ * model didn't see its tool.
  */
 function refusalOf(run: ChatRun, call: CallRecord): ToolOutcome | undefined {
   const { callId, toolName, progress } = call;
@@ -129,7 +129,8 @@ async function executeAll(
  * Makes sure that no other copy of the session has run this call, because a snapshot can be loaded
  * and continued twice.
  *
- * @throws ToolError `ALREADY_RESOLVED` if another copy has. In this copy, the call stays uncertain.
+ * @throws ToolError `ALREADY_RESOLVED` if another copy has run the call. In this copy, the call
+ * stays uncertain.
  */
 async function claim(run: ChatRun, executor: ToolExecutor, call: CallRecord): Promise<void> {
   const { origin, storeIdentity } = run.options;

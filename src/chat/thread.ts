@@ -42,7 +42,7 @@ const toolCall = z.strictObject({
    * The arguments as the model's service sent them, if that differs from `JSON.stringify(input)`.
    */
   rawInput: z.string().exactOptional(),
-  /** True if the model's service ran the tool itself. The result is then in the same message. */
+  /** True if the model's service ran the tool itself. If so, the result is in the same message. */
   providerExecuted: z.boolean().exactOptional(),
   providerOptions,
 });
@@ -115,8 +115,8 @@ export function textOf({ content }: AssistantMessage): string {
 
 /**
  * Returns a message in which every call has a unique id. Replaces an id that is missing, already
- * taken or used twice, because results couldn't be told apart. Also replaces it in a result that
- * the model's service put into the same message.
+ * taken or used twice, because results couldn't be told apart. Also replaces the id in a result
+ * that the model's service put into the same message.
  */
 export function withUniqueIds(message: unknown, taken: Set<unknown>): unknown {
   if (!isPlainObject(message) || !Array.isArray(message['content'])) return message;
@@ -138,7 +138,7 @@ export function withUniqueIds(message: unknown, taken: Set<unknown>): unknown {
 }
 
 /**
- * Maximum depth of one message or result. Plain data may be 64 levels deep, but results and
+ * The maximum depth of one message or result. Plain data may be 64 levels deep, but results and
  * snapshots add levels around messages.
  */
 export const DEEPEST_MESSAGE = 48;
@@ -174,7 +174,8 @@ export function isDeeper(value: unknown, depth: number): boolean {
 /** A thread in the form that models accept, and its calls without a result. */
 interface Thread {
   /**
-   * One tool message follows each message with calls. Its results are in the order of the calls.
+   * One tool message follows each message with calls. The results in it are in the order of the
+   * calls.
    */
   readonly messages: readonly ChatMessage[];
   readonly open: readonly ToolCallPart[];
@@ -244,7 +245,7 @@ function inOrderOf(
       );
     byId.set(callId, before ?? result);
   }
-  // A service that runs its own tools puts their results into its message.
+  // A service that runs its own tools puts the results into the assistant's message.
   open.push(
     ...calls.filter(
       (call) => byId.get(call.toolCallId) === undefined && call.providerExecuted !== true,

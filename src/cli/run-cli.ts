@@ -18,8 +18,8 @@ const WRONG_USAGE: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * A file of commands, imported when the command line uses one of them. `summaries` describes each
- * command.
+ * A file of commands, imported when the command line uses one of these commands. `summaries`
+ * describes each command.
  */
 type Family = readonly [
   load: () => Promise<{ readonly commands: Readonly<Record<string, Command>> }>,

@@ -19,8 +19,8 @@ export interface AroundCall {
 }
 
 /**
- * A function that wraps a tool's work, like middleware. Its return value replaces the tool's
- * result. See `ToolExecutor.use`.
+ * A function that wraps a tool's work, like middleware. The function's return value replaces the
+ * tool's result. See `ToolExecutor.use`.
  *
  * `run` starts the tool's work and may be called only once. `run` resolves to the tool's return
  * value. `ok(value)` resolves to the value, and results of `fail`, `askUser`, and `halt` are passed
@@ -33,8 +33,8 @@ export interface AroundCall {
 export type Around = (call: AroundCall, run: () => Promise<unknown>) => unknown;
 
 /**
- * The wrappers that are active at one moment. Equal ids mean identical wrappers; 0 means that there
- * are none.
+ * The wrappers that are active at one moment. Equal ids mean identical wrappers, and 0 means that
+ * there are no wrappers.
  */
 export interface AroundStack {
   readonly id: number;
@@ -53,7 +53,7 @@ export class Arounds {
 
   /**
    * Adds a wrapper inside the existing wrappers.
-   * @returns A function that removes the wrapper. Calling it twice is harmless.
+   * @returns A function that removes the wrapper. Calling this function twice is harmless.
    */
   add(around: Around): () => void {
     if (typeof around !== 'function')
@@ -62,7 +62,7 @@ export class Arounds {
         around,
         'Write executor.use(async (call, run) => run()).',
       );
-    const own: Around = (call, run) => around(call, run); // A copy, because the same function may be added twice.
+    const own: Around = (call, run) => around(call, run); // A new function, because the same function may be added twice.
     this.#become([...this.current.list, own]);
     return () => {
       if (this.current.list.includes(own))
@@ -79,7 +79,7 @@ export class Arounds {
   }
 }
 
-/** Errors thrown by wrappers, or caused by their use of `run`. */
+/** Errors that wrappers throw or cause by misusing `run`. */
 const ERRORS = new WeakSet<object>();
 
 /** Returns true if a wrapper caused this error, or false if the tool did. */

@@ -28,7 +28,10 @@ const VERDICTS: readonly unknown[] = ['allow', 'confirm', 'deny'];
 /** A call whose input matches the tool's schema. */
 export interface AcceptedCall {
   readonly entry: ToolEntry;
-  /** A frozen copy of the input from the caller. Approvals and cached results are bound to it. */
+  /**
+   * A frozen copy of the input from the caller. Approvals and cached results are bound to this
+   * copy.
+   */
   readonly raw: Json;
   /** The input as parsed by the tool's schema. */
   readonly input: unknown;
@@ -50,7 +53,7 @@ export class CallJudge {
   readonly #labels: ConversationLabels;
   readonly #grants: Grants;
   /**
-   * Returns true if providers answer the tool's calls. In that case, the providers need the
+   * Returns true if providers answer the tool's calls. If providers answer, the providers need the
    * credentials, not the tool.
    */
   readonly #isRouted: (entry: ToolEntry) => boolean;
@@ -258,8 +261,8 @@ export type DecidedCall = Decision & {
 };
 
 /**
- * Decides about a call without running it or recording anything. `call` is missing if its input is
- * refused.
+ * Decides about a call without running it or recording anything. `call` is missing if the call's
+ * input is refused.
  * @throws ToolError `ABORTED`.
  */
 export async function decideCall(

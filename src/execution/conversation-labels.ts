@@ -15,7 +15,10 @@ import type { RunningCall } from './running-call.js';
  * again.
  */
 const MOST_UNWRITTEN = 10_000;
-/** A label older than this is written again when a call adds it, which extends its lifetime. */
+/**
+ * The age from which a label is written again when a call adds it. Writing a label extends its
+ * lifetime.
+ */
 const RENEWED_AFTER_MS = 86_400_000;
 const NOTHING: Flow = Object.freeze({});
 
@@ -152,8 +155,8 @@ const keyOf = (conversationId: string) =>
   `flow:${/^[\w.:@-]{1,300}$/.test(conversationId) ? conversationId : `sha256:${digestOf(conversationId)}`}`;
 
 /**
- * Returns all labels, for a conversation about which nothing is known. Their time is 0, so that the
- * actual labels are still written later.
+ * Returns all labels, for a conversation about which nothing is known. The time of these labels is
+ * 0, so that the actual labels are still written later.
  */
 function everything(callId: string): Flow {
   const unknown: FlowCause = Object.freeze({ toolName: 'unknown', callId, at: 0, inferred: true });

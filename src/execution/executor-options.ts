@@ -26,8 +26,8 @@ import type { Budget } from './budgets.js';
 /** Observes calls, for example with a tracer. */
 export interface Telemetry {
   /**
-   * Must call `run` exactly once and resolve to its result. `entry` is missing if the tool doesn't
-   * exist.
+   * Must call `run` exactly once and resolve to the result of `run`. `entry` is missing if the tool
+   * doesn't exist.
    */
   around(
     call: ToolCall,
@@ -122,8 +122,8 @@ export interface ToolExecutorOptions {
    */
   readonly exposeErrors?: 'none' | 'public' | 'full';
   /**
-   * The maximum size of a result shown to models, in bytes, for tools that don't set it. Models see
-   * the start, the end, and the size of longer results.
+   * The maximum size of a result shown to models, in bytes, for tools that don't set a maximum.
+   * Models see the start, the end, and the size of longer results.
    * @default 65,536 (64 KiB)
    */
   readonly maxResultBytes?: number;
@@ -167,9 +167,10 @@ export interface ExecuteOptions extends JudgeOptions {
    */
   readonly idempotencyKey?: string;
   /**
-   * Runs right before the tool starts. After that, the call can only be stopped if another process
-   * uses up the same approval at the same moment. If `onStart` throws, the tool isn't started and
-   * the approval stays valid. Not called for cached results, or for calls that a user answers.
+   * Runs right before the tool starts. After `onStart`, only another process that uses up the same
+   * approval at the same moment can stop the call. If `onStart` throws, the tool isn't started and
+   * the approval stays valid. `onStart` isn't called for cached results, or for calls that a user
+   * answers.
    * @default none
    */
   readonly onStart?: (call: ToolCall) => void | Promise<void>;

@@ -41,9 +41,9 @@ interface Waiting {
  * Limits how many calls run at the same time, in total and per tool. Also tracks calls whose work
  * continues after they've been answered.
  *
- * The executor can't stop such work. The work occupies its slot until it finishes or an operator
- * releases the slot. Readonly work that can run in parallel is harmless, so its slot is freed
- * immediately.
+ * The executor can't stop the work of an answered call. Such work occupies its slot until it
+ * finishes or an operator releases the slot. Readonly work that can run in parallel is harmless, so
+ * its slot is freed immediately.
  */
 export class Places {
   readonly #limits: PlaceLimits;
@@ -160,7 +160,7 @@ export class Places {
     );
     if (waited.kind === 'returned') return waited.value;
     if (waiting !== undefined) this.#waiting.delete(waiting);
-    // The slot became free at the moment when the wait ended.
+    // The slot became free at the moment at which the wait ended.
     if (taken !== undefined) this.#leave(taken);
     if (waited.kind !== 'timeout') throw aborted(name);
     const held = [...this.#abandoned].find(({ toolName, isFree }) => toolName === name && !isFree);

@@ -7,13 +7,14 @@ import type { RunningCall } from './running-call.js';
 import { aborted, withDeadline } from './with-deadline.js';
 
 /**
- * Short, because a user waits for the preview before they approve the call, and again when it runs.
+ * The timeout is short, because a user waits for the preview before approving the call, and again
+ * when it runs.
  */
 const TIMEOUT_MS = 10_000;
-/** Makes a hanging preview free its slot, which is safe because a preview changes nothing. */
+/** A hanging preview frees its slot, which is safe because a preview changes nothing. */
 const HARMLESS = { allowParallel: true, accessMode: 'readonly' } as const;
 
-/** The preview shown with a call that needs approval, or the reason why it has none. */
+/** The preview shown with a call that needs approval, or the reason why the call has no preview. */
 type Shown = Pick<PendingApproval, 'preview' | 'noPreview'>;
 
 /**

@@ -26,13 +26,13 @@ const MOST_ISSUES = 20;
 
 /**
  * Converts a tool's return value into an outcome. A plain value is the tool's result, and
- * `undefined` is treated as null. Only the helpers (`fail`, `askUser`, `halt`) produce other
+ * `undefined` is treated as null. Only the helpers `fail`, `askUser` and `halt` produce other
  * outcomes.
  *
  * The result must match the tool's `outputSchema`, and the outcome contains the value that the
  * schema produces. A result that doesn't match, or isn't JSON-serializable, becomes
- * `INVALID_RESULT`. The outcome then includes the value for programs. The value of `halt` is
- * treated in the same way.
+ * `INVALID_RESULT`. An `INVALID_RESULT` outcome includes the value for programs. The value of
+ * `halt` is checked in the same way.
  *
  * @throws ToolError `INVALID_RESULT` for a malformed result created by another copy of the helpers.
  */
@@ -195,7 +195,7 @@ function broken(toolName: string, value: unknown, issues: readonly Issue[]): Fai
 
 /**
  * The tool ran and may have had side effects, so the call isn't repeated. Models don't see the
- * value.
+ * tool's value.
  */
 function invalid(message: string, value: unknown, issues?: readonly Issue[]): Failure {
   return {
@@ -261,7 +261,7 @@ export function thrownFailure(
   expose: ExecutorFrame['exposeErrors'],
 ): Failure {
   const body: Failure = { ...failure(error), origin: 'thrown' };
-  if (isToolError(error, 'TOOL_CHANGED')) return failure(error); // The tool didn't run.
+  if (isToolError(error, 'TOOL_CHANGED')) return failure(error); // The error means that the tool didn't run.
   if (expose === 'none')
     return {
       status: 'error',

@@ -24,7 +24,7 @@ interface Kept {
 
 /**
  * The maximum size of a cached result, in characters of JSON. A larger result would evict hundreds
- * of others.
+ * of other results.
  */
 const LARGEST = 2 ** 20;
 
@@ -34,14 +34,14 @@ const LARGEST = 2 ** 20;
  * kept until it expires or a write in this process makes it stale.
  *
  * Each result is stamped before its tool starts, so a write during the call makes the result stale
- * before it's cached. Equal calls at the same time run only once. If that run fails, each of the
- * other calls runs separately.
+ * before it's cached. Equal calls at the same time run only once. If the shared run fails, each of
+ * the other calls runs separately.
  */
 export class ResultCache {
-  /** Ordered from least to most recently used. */
+  /** The cached results, from least to most recently used. */
   readonly #kept = new Map<string, Kept>();
   readonly #running = new Map<string, Promise<OutcomeBody>>();
-  /** The number of times each scope has been invalidated. */
+  /** The number of times that each scope has been invalidated. */
   readonly #drops = new Map<string, number>();
   readonly #frame: ExecutorFrame;
   #size = 0;
@@ -236,11 +236,12 @@ function sizeOf({ value, content = [] }: Answer): number {
 
 /** The scope of every cached result. */
 const EVERYTHING = '*';
-/** The scope of tools without a category. Any write may affect their results. */
+/** The scope of tools without a category. Any write may affect the results of such tools. */
 const UNDECLARED = 'category:';
 
 /**
- * Returns the scopes of a tool's cached results. Invalidating any of them makes the results stale.
+ * Returns the scopes of a tool's cached results. Invalidating any of these scopes makes the results
+ * stale.
  */
 function scopesOf({ name, category }: ToolEntry): readonly string[] {
   return [EVERYTHING, `tool:${name}`, category === undefined ? UNDECLARED : `category:${category}`];
@@ -250,8 +251,8 @@ function scopesOf({ name, category }: ToolEntry): readonly string[] {
  * Returns the scopes that a call makes stale: the tool's `invalidates`, or its category if it
  * declares none. Readonly tools don't invalidate anything.
  *
- * A call that is `execute` or `mixed` can change anything. The same is true of a write that
- * declares neither `invalidates` nor a category.
+ * A call that is `execute` or `mixed` can change anything. A write that declares neither
+ * `invalidates` nor a category can also change anything.
  */
 function scopesDroppedBy(
   { accessMode, executionCategory, invalidates, category }: ToolEntry,

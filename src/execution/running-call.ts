@@ -109,7 +109,7 @@ export class RunningCall {
 
   /**
    * Reports the first decision about the call and its arguments. Reports a later decision only if
-   * it differs.
+   * it differs from the last reported decision.
    */
   tellDecision({ verdict, reason, rule, danger }: Decision): void {
     if (this.#told?.danger === danger && verdict !== 'deny') return;
@@ -117,7 +117,7 @@ export class RunningCall {
     this.tell({ type: 'decision', verdict, reason, rule, danger });
   }
 
-  /** Returns the context for the tool. Its signal is created on first use. */
+  /** Returns the context for the tool. The context's signal is created on first use. */
   contextFor(
     definitionDigest: string,
     stop: { readonly signal: AbortSignal },
@@ -196,7 +196,7 @@ export class RunningCall {
     try {
       this.tell({ type: 'call-progress', progress: cloneFrozen(progress) });
     } catch {
-      // Invalid progress data isn't worth failing the call.
+      // Ignores invalid progress data, because it isn't worth failing the call.
     }
   }
 }

@@ -94,7 +94,9 @@ export class ToolExecutor {
   readonly metrics: { readonly approvals: ApprovalMetrics };
   /** The success rates and latencies of called tools and their providers. */
   readonly health: HealthLog;
-  /** The calls that are waiting for a user. Use it to list and answer them. */
+  /**
+   * The calls that are waiting for a user. Use this object to list and answer the pending calls.
+   */
   readonly pendingCalls: PendingCalls;
 
   readonly #frame: ExecutorFrame;
@@ -111,7 +113,7 @@ export class ToolExecutor {
   readonly #worker: CallWorker;
   /** Records calls so that other processes that share the store can read them. */
   readonly #log: CallLog | undefined;
-  /** Closed together with the executor, so that pending data is written. */
+  /** The parts that are closed together with the executor, so that pending data is written. */
   readonly #ownHealth: PublishedHealth | undefined;
   readonly #stopWatchingStore: (() => void) | undefined;
   /** The state that a call shares with the other calls in its `executeAll`. */
@@ -153,7 +155,7 @@ export class ToolExecutor {
     return this.#frame.registry;
   }
 
-  /** Runs one call and returns its outcome. A call without an id gets a random one. */
+  /** Runs one call and returns its outcome. A call without an id gets a random id. */
   async execute(call: PlannableCall, options: ExecuteOptions = NO_OPTIONS): Promise<ToolOutcome> {
     const own = readCall(call);
     let run: RunningCall;
@@ -234,7 +236,7 @@ export class ToolExecutor {
     const labelling = this.#labels.note(run, call, judged.flow);
     if (labelling !== undefined) await labelling;
     if (entry.manual) {
-      this.#cache.dropAfter(entry); // Done now, because the executor can't know when the user does the work.
+      this.#cache.dropAfter(entry); // Makes results stale now, because the executor can't know when the user does the work.
       return this.#awaited({ status: 'manual', pending: run.pendingManual(entry, raw) });
     }
     this.#worker.assertExecutable(entry);
@@ -380,13 +382,13 @@ export class ToolExecutor {
   }
 
   /**
-   * Stores a call that needs approval or whose tool is manual, without running it. Calling it again returns the stored
-   * call and its answer.
+   * Stores a call that needs approval or whose tool is manual, without running it. Calling
+   * `request` again returns the stored call and its answer.
    *
-   * Executing the same call then uses that answer, once.
+   * Executing the same call then uses this answer, once.
    *
-   * @returns The pending call (with `kind`), or the decision (with `verdict`) if the call doesn't need a user or can't
-   * run.
+   * @returns The pending call (with `kind`), or the decision (with `verdict`) if the call doesn't
+   * need a user or can't run.
    * @throws ToolError `STATE_UNAVAILABLE`, `ABORTED`.
    */
   async request(
@@ -440,12 +442,13 @@ export class ToolExecutor {
   }
 
   /**
-   * Wraps every call that is allowed, approved, and not answered from the cache. Use it to log, time, or redact calls,
-   * or to replace their results. The wrapper's result is checked, cached, and returned as if it came from the tool.
+   * Wraps every call that is allowed, approved, and not answered from the cache. Use a wrapper to
+   * log, time, or redact calls, or to replace their results. The wrapper's result is checked,
+   * cached, and returned as if it came from the tool.
    *
-   * Wrappers are nested in the order of the `use` calls, with the first outermost. If a wrapper throws, the call fails
-   * and the error isn't shown.
-   * @returns A function that removes the wrapper. Calls that are already running keep it.
+   * Wrappers are nested in the order of the `use` calls, with the first outermost. If a wrapper
+   * throws, the call fails and the error isn't shown.
+   * @returns A function that removes the wrapper. Calls that are already running keep the wrapper.
    */
   use(around: Around): () => void {
     return this.#arounds.add(around);
@@ -463,11 +466,11 @@ export class ToolExecutor {
   }
 
   /**
-   * Records that a user approved a pending call and further calls like it, with the same tool, definition, principal,
-   * and conversation.
+   * Records that a user approved a pending call and further calls like it, with the same tool,
+   * definition, principal, and conversation.
    *
-   * @throws ToolError like `approve`. `INVALID_ARGUMENT` if the scope has no limit, or if such calls need approval
-   * every time (consent, critical tools, flows).
+   * @throws ToolError like `approve`. `INVALID_ARGUMENT` if the scope has no limit, or if calls
+   * like this call need approval every time (consent, critical tools, flows).
    */
   async grant(
     pending: PendingApproval,
@@ -476,7 +479,10 @@ export class ToolExecutor {
     return this.#desk.grant(pending, scope);
   }
 
-  /** Returns the grants to offer the user, narrowest first, or none if such calls always need approval. */
+  /**
+   * Returns the grants to offer the user, narrowest first, or an empty list if calls like this call
+   * need approval every time.
+   */
   grantChoices(pending: PendingApproval): readonly GrantChoice[] {
     const entry = this.registry.get(pending.toolName);
     return entry === undefined ? [] : grantChoices(entry, pending);
@@ -499,7 +505,7 @@ export class ToolExecutor {
 
   /**
    * Calls `listener` once for each pending call in the store that gets an answer. To use the
-   * answer, make that call again. Polls the store every second until you call the returned
+   * answer, make the answered call again. Polls the store every second until you call the returned
    * function.
    */
   onAnswered(listener: (answered: StoredPending) => void): () => void {
@@ -534,10 +540,11 @@ export class ToolExecutor {
   }
 
   /**
-   * Forgets that a conversation has read untrusted content or private data. Call it only after a user has reviewed the
-   * conversation. Models and tool results can't remove labels.
+   * Forgets that a conversation has read untrusted content or private data. Call `clearFlow` only
+   * after a user has reviewed the conversation. Models and tool results can't remove labels.
    *
-   * @throws ToolError `STATE_UNAVAILABLE`; the labels may then still exist. `INVALID_ARGUMENT` for unknown labels.
+   * @throws ToolError `STATE_UNAVAILABLE`; the labels may then still exist. `INVALID_ARGUMENT` for
+   * unknown labels.
    */
   async clearFlow(
     conversationId: string,
@@ -555,14 +562,17 @@ export class ToolExecutor {
   }
 
   /**
-   * Resets the repeat counts of a conversation. Call it when the user says something new, because repeating a call
-   * after that isn't a loop.
+   * Resets the repeat counts of a conversation. Call `resetRepeats` when the user says something
+   * new, because repeating a call after a new message isn't a loop.
    */
   resetRepeats(conversationId: string): void {
     this.#repeats.forget(conversationId);
   }
 
-  /** Returns abandoned calls whose work is still running, longest-running first. Includes hanging previews. */
+  /**
+   * Returns abandoned calls whose work is still running, longest-running first. The list includes
+   * hanging previews.
+   */
   abandoned(): readonly AbandonedCall[] {
     return this.#places.abandoned();
   }
@@ -587,7 +597,10 @@ export class ToolExecutor {
     return this.#worker.providers(this.registry.get(toolName)?.name ?? toolName);
   }
 
-  /** Resets the budgets of an owner. Pass '' for calls without one. @throws ToolError `STATE_UNAVAILABLE`. */
+  /**
+   * Resets the budgets of a principal or conversation. Pass '' for calls without a principal or
+   * conversation. @throws ToolError `STATE_UNAVAILABLE`.
+   */
   async resetBudgets(owner: string): Promise<void> {
     await this.#budgets?.reset(owner);
   }

@@ -76,7 +76,7 @@ class Limit<T> implements Stop {
     return this.#watch().signal;
   }
 
-  /** Ends the limit. Only the first call has an effect. */
+  /** Ends the limit. Only the first call of `settle` has an effect. */
   settle(end: Settled<T>): void {
     if (this.#end !== undefined) return;
     this.#end = end;

@@ -178,8 +178,8 @@ export class SafetyPolicy implements Policy {
   /**
    * Decides whether a call can run. Pass the parsed input, because `dangerFor` reads it.
    *
-   * @param entry The tool that will run, if it comes from a registry other than the policy's. The
-   * policy then evaluates this entry.
+   * @param entry The tool that will run, if it comes from a registry other than the policy's. If
+   * given, the policy evaluates this entry.
    */
   decide(call: ToolCall, context: CallContext = {}, entry?: ToolEntry): Decision {
     try {
@@ -270,8 +270,8 @@ export class SafetyPolicy implements Policy {
         };
     }
     if (doubtful !== undefined) return doubtful;
-    // Only the policy's own mode counts here. The mode of a call can only restrict what is allowed;
-    // it can't approve a call.
+    // Uses only the policy's own mode. The mode of a call can restrict what is allowed, but can't
+    // approve a call.
     const listed =
       this.#mode === 'allow-list' &&
       this.#allow.some((pattern) => matchesPattern(pattern, entry.name));

@@ -43,11 +43,11 @@ export interface Resolved {
   readonly applied: boolean;
 }
 
-/** A parsed decision: the facts that identify it, and the call's progress after the decision. */
+/** A parsed decision: the facts that identify the decision, and the call's progress after it. */
 interface Effect {
   readonly facts: unknown;
   /**
-   * @param pending What the call is waiting for, or `undefined` if its outcome is unknown or it
+   * @param pending The pending call, or `undefined` if the call's outcome is unknown or the call
    * hasn't started.
    */
   readonly progressAfter: (call: CallRecord, pending: Pending | undefined) => CallProgress;

@@ -47,7 +47,7 @@ export const sessionFields = {
 /** A session as plain data. */
 export type SessionData = Readonly<z.output<z.ZodObject<typeof sessionFields>>>;
 
-/** The state of a session: what it's waiting for, or which step is next. */
+/** The state of a session: what the session is waiting for, or which step is next. */
 export type SessionStatus =
   'idle' | 'awaiting_user' | 'awaiting_tools' | 'awaiting_approval' | 'completed' | 'error';
 
@@ -75,7 +75,7 @@ export type NewSession = {
    * none
    */
   readonly job?: string;
-  /** A conversation so far. Every call in it needs a result. */
+  /** A conversation so far. Every call in the conversation needs a result. */
   readonly messages?: readonly ChatMessage[];
 };
 

@@ -53,9 +53,9 @@ type Reference = string;
 interface Kept {
   /** The text under the session's key. The next head replaces exactly this text. */
   readonly head: string;
-  /** The store's identity when the session was read. Writes are bound to it. */
+  /** The store's identity when the session was read. Writes are bound to this identity. */
   readonly identity: string;
-  /** Parts that have keys of their own. Parts are frozen, so each object is written only once. */
+  /** Parts that have their own keys. Parts are frozen, so each object is written only once. */
   readonly parts: ReadonlyMap<unknown, Reference>;
   /** The time at which the lifetimes of all parts began, on the store's clock. */
   readonly renewedAt: number;

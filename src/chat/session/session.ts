@@ -54,15 +54,15 @@ export interface RunResult {
 
 /** Options for one run of a session. */
 export interface RunSessionOptions {
-  /** Ends the run when it aborts. @default none */
+  /** Aborting this signal ends the run. @default none */
   readonly signal?: AbortSignal;
   /** Streams the text as events. @default false */
   readonly stream?: boolean;
   /**
    * Receives the session at every step, for programs that store sessions themselves. The run waits
    * for this function, so no call starts before you have received the session that records its
-   * start. If the function throws, the run ends. With a `SessionStore`, you don't need it. @default
-   * none
+   * start. If the function throws, the run ends. With a `SessionStore`, you don't need this
+   * function. @default none
    */
   readonly onCheckpoint?: (session: Session) => void | Promise<void>;
 }
@@ -81,11 +81,11 @@ const approvalOptions = z.strictObject({
 /**
  * Stores a session where other processes find it. Resolves to a function that stores the next
  * state.
- * @throws ToolError `STALE_SESSION` if another process has stored it since.
+ * @throws ToolError `STALE_SESSION` if another process has stored the session in the meantime.
  */
 export type Keep = (data: SessionData) => Promise<Keep>;
 
-/** Creates a session that is stored as it runs. Only session stores use it. */
+/** Creates a session that is stored as it runs. Only session stores use this function. */
 export let keptSession: (data: SessionData, keep: Keep) => Session;
 
 /**
@@ -138,7 +138,7 @@ export class Session {
   }
 
   /**
-   * Returns the session in a snapshot, after checking everything in it.
+   * Returns the session in a snapshot, after checking the whole snapshot.
    *
    * If a call was started before the snapshot, its outcome is unknown: submit its result, or call
    * `rerun`.
@@ -171,7 +171,7 @@ export class Session {
     return statusOf(this.#data);
   }
 
-  /** The thread of all closed turns. Every model accepts it. */
+  /** The thread of all closed turns, which every model accepts. */
   get messages(): readonly ChatMessage[] {
     return this.#data.messages;
   }
@@ -197,7 +197,7 @@ export class Session {
 
   /**
    * Returns the session as plain JSON. With a key of at least 32 bytes, the JSON is signed. Loading
-   * it with the key then detects any change.
+   * the JSON with the key then detects any change.
    */
   snapshot(options: SnapshotOptions = {}): SessionSnapshot {
     return writeSnapshot(this.#data, options);
@@ -215,7 +215,7 @@ export class Session {
     return this.submitToolResults([{ callId, result }]);
   }
 
-  /** Submits several results. If one is refused, none is accepted. */
+  /** Submits several results. If one result is refused, no result is accepted. */
   submitToolResults(
     results: readonly { readonly callId: string; readonly result: unknown }[],
   ): DecisionResult {
@@ -232,7 +232,7 @@ export class Session {
 
   /**
    * Answers a call's question. The answer becomes the call's result. If the question offers
-   * choices, pass the value or label of one of them. If the question allows several answers, pass a
+   * choices, pass the value or label of one choice. If the question allows several answers, pass a
    * list, or text with commas between the answers. Other answers are refused unless the question
    * allows them. After the question has expired, the answer is refused with `TIMEOUT`.
    *
@@ -261,7 +261,7 @@ export class Session {
    * @param options `input`: other arguments, if the user changed them. Changed arguments are
    * checked like any arguments, and need approval again if they're more dangerous. `grant`: further
    * calls to approve as well. `pendingId`: the `id` of the pending call that the user saw. If
-   * another pending call has replaced it, the approval is refused.
+   * another pending call has replaced that call, the approval is refused.
    */
   approve(
     callId: string,
@@ -280,7 +280,7 @@ export class Session {
     return this.#decide(callId, { kind: 'deny', reason });
   }
 
-  /** Runs a call again if it's unknown whether it ran. Its effect may happen twice. */
+  /** Runs a call again if it's unknown whether it ran. The call's effect may happen twice. */
   rerun(callId: string): DecisionResult {
     return this.#apply((data) => rerunCall(data, callId));
   }
@@ -364,8 +364,8 @@ export class Session {
   }
 
   /**
-   * Saves the session in its store. @throws ToolError `STALE_SESSION` if another process changed it
-   * there.
+   * Saves the session in its store. @throws ToolError `STALE_SESSION` if another process changed
+   * the stored session.
    */
   async save(): Promise<Session> {
     return this.#keep === undefined ? this : new Session(this.#data, await this.#keep(this.#data));
@@ -382,7 +382,7 @@ export class Session {
         "Some calls from the last turn haven't run yet. Continue or deny them before you add a message.",
       );
     if (!Array.isArray(added)) throw invalidArgument('text or a list of messages', added);
-    // New results may be for the last message. If there are none, the existing messages stay the
+    // New results may be for the last message. Without new results, the existing messages stay the
     // same objects, so they aren't written again.
     const isResult = (added as readonly ChatMessage[])[0]?.role === 'tool';
     const messages = isResult

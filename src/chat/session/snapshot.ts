@@ -11,7 +11,7 @@ import { sessionFields, type SessionData } from './session-data.js';
 
 const FORMAT = 'tooldex.session';
 const VERSION = 1;
-/** Minimum length of a key in bytes. */
+/** The minimum length of a key in bytes. */
 const SHORTEST_KEY = 32;
 
 /** A session as plain JSON. */
@@ -42,7 +42,9 @@ export const key = z
   .optional();
 const snapshotOptions = z.strictObject({ key });
 
-/** The schema of a session as JSON. `assertSound` checks that its fields are consistent. */
+/**
+ * The schema of a session as JSON. `assertSound` checks that the session's fields are consistent.
+ */
 const snapshotSchema = z.strictObject({
   format: z.literal(FORMAT),
   version: z.literal(VERSION),
@@ -64,8 +66,8 @@ export function signed<T extends Fields>(snapshot: T, key: Uint8Array | undefine
 }
 
 /**
- * Returns a snapshot without its signature. @throws ToolError `INVALID_SNAPSHOT` if it isn't a
- * snapshot, or wasn't signed with the key.
+ * Returns a snapshot without its signature. @throws ToolError `INVALID_SNAPSHOT` if the value isn't
+ * a snapshot, or wasn't signed with the key.
  */
 export function assertSigned(given: unknown, key: Uint8Array | undefined): Fields {
   if (!isPlainObject(given) || given['format'] !== FORMAT) {
@@ -84,8 +86,8 @@ export function assertSigned(given: unknown, key: Uint8Array | undefined): Field
 }
 
 /**
- * Parses a snapshot and checks everything in it. Without a key, anyone who can write the snapshot
- * can add an approval that nobody gave.
+ * Parses a snapshot and checks all its data. Without a key, anyone who can write the snapshot can
+ * add an approval that nobody gave.
  *
  * @throws ToolError `INVALID_SNAPSHOT` with everything that is invalid, `INVALID_ARGUMENT` for
  * invalid options.

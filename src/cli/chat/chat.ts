@@ -35,7 +35,7 @@ const OPTIONS = {
   maxTools: amount('<n>', 'offer the model this many tools, and one that finds more', { least: 1 }),
   manual: flag('run no tools: you type every result'),
 };
-/** Maximum size of a session file. */
+/** The maximum size of a session file. */
 const MAX_BYTES = 64 * 2 ** 20;
 
 export const commands = {
@@ -78,8 +78,8 @@ export const commands = {
 type Talking = ChatEngine & { readonly executor: ToolExecutor };
 
 /**
- * Chats until the user leaves. Without an interactive terminal, it ends when the model has answered
- * or a user is needed.
+ * Chats until the user leaves. Without an interactive terminal, the chat ends when the model has
+ * answered or a user is needed.
  */
 async function talk(
   { terminal, words, options }: Context<Values<typeof OPTIONS>>,

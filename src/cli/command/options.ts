@@ -6,7 +6,7 @@ import { POLICY_MODES } from '../../safety/calls.js';
 import { TOOL_FIELDS, valuesOf, type ToolField } from '../../tool/tool-fields.js';
 import { wrongUsage } from '../terminal/wrong-usage.js';
 
-/** An option of the command line. Parsing, help and usage errors all derive from it. */
+/** An option of the command line. Parsing, help and usage errors all use this declaration. */
 export interface Option<T = unknown> {
   /**
    * The value as shown in help: `<file>` if it's required, `[level]` if the option can also be used

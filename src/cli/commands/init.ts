@@ -51,7 +51,7 @@ interface Project {
   /** True if there is a `package.json`. */
   readonly exists: boolean;
   readonly typescript: boolean;
-  /** True if its `.js` and `.ts` files are ES modules. */
+  /** True if the project's `.js` and `.ts` files are ES modules. */
   readonly modules: boolean;
   readonly runner: 'vitest' | 'jest' | 'node:test';
   /**

@@ -21,7 +21,10 @@ import {
 
 type Hints = Readonly<Record<string, boolean>>;
 
-/** Runs `work` with the servers in a settings file, until it's done or the user presses Ctrl-C. */
+/**
+ * Runs `work` with the servers in a settings file, until the work is done or the user presses
+ * Ctrl-C.
+ */
 function withServers(
   context: Context<Values<typeof CONFIG_OPTIONS>>,
   work: (discovery: McpDiscovery, signal: AbortSignal) => Promise<number>,

@@ -121,8 +121,8 @@ function numbered(question: Question, text: string): string | readonly string[] 
 }
 
 /**
- * Asks for a call's result. Text that isn't JSON is the result as it is. If `mayRunAgain` is set,
- * the user can type `r` to run the call again.
+ * Asks for a call's result. If the text isn't JSON, the text itself is the result. If `mayRunAgain`
+ * is set, the user can type `r` to run the call again.
  */
 export async function typedValue(
   terminal: Dialog,

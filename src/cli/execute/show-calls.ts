@@ -81,7 +81,7 @@ export function cut(text: string, width: number): string {
   return line.length > width ? `${line.slice(0, Math.max(0, width - 1))}…` : line;
 }
 
-/** A call with invalid input doesn't run, no matter what the policy decides. */
+/** A call with invalid input doesn't run, whatever the policy decides. */
 function verdictOf({ decision, refused }: DryRun): Verdict | 'refused' {
   return refused !== undefined && decision.verdict !== 'deny' ? 'refused' : decision.verdict;
 }
@@ -210,7 +210,7 @@ function shownValue(outcome: Extract<ToolOutcome, { value?: unknown }>): unknown
   return data === undefined ? inspect(outcome.value) : data;
 }
 
-/** Maximum length of a progress line, because a tool may report whole pages. */
+/** The maximum length of a progress line, because a tool may report whole pages. */
 const MOST_SHOWN = 160;
 
 /** Returns a line for the progress that a tool reports. */

@@ -51,8 +51,8 @@ export async function readMcpConfig({
 }
 
 /**
- * Returns a discovery for the servers in a settings file. If there is a lock file, it finds only
- * approved tools.
+ * Returns a discovery for the servers in a settings file. If there is a lock file, the discovery
+ * finds only approved tools.
  */
 export async function openMcpDiscovery(
   place: ConfigPlace,

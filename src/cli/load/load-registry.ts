@@ -16,8 +16,8 @@ import type { LoadedRegistry } from './loaded-registry.js';
 
 interface LoadChoice {
   /**
-   * Loads the tools of all personas if no persona is selected. Set it for commands that only
-   * inspect tools, because a call needs one persona.
+   * Loads the tools of all personas if no persona is selected. Set `everyone` for commands that
+   * only inspect tools, because a call needs one persona.
    */
   readonly everyone?: boolean;
   /** Answers questions from MCP servers. */
@@ -29,8 +29,8 @@ type LoadContext = Pick<Context<ToolPlaces>, 'terminal' | 'cwd' | 'imports' | 'o
 /**
  * Loads the tools, runs `work` with them, and closes them.
  *
- * Reports everything that didn't load or was skipped. In that case, the exit code is 1, except with
- * `exitsByResult`.
+ * Reports everything that didn't load or was skipped. If something was reported, the exit code is
+ * 1, except with `exitsByResult`.
  */
 export async function withTools(
   context: LoadContext,
@@ -122,8 +122,8 @@ export async function loadRegistry(
 }
 
 /**
- * Returns the path of the folder passed with an option. @throws ToolError `INVALID_ARGUMENT` if it
- * doesn't exist.
+ * Returns the path of the folder passed with an option. @throws ToolError `INVALID_ARGUMENT` if the
+ * folder doesn't exist.
  */
 export function existingFolder(option: string, name: string, cwd: string): string {
   const folder = resolve(cwd, name);
@@ -184,7 +184,8 @@ async function manifestTools(
       else if (owner !== null || !view.has(name)) left.push(tool);
       continue;
     }
-    // If several personas have a tool with the same name, the persona's name is put before it.
+    // If several personas have a tool with the same name, the persona's name is put before the
+    // tool's name.
     const isTaken = [name, ...entry.aliases].some((each) => registry.has(each));
     const prefix = isTaken ? `${(owner ?? 'shared').replace(/[^\w-]+/g, '_')}_` : '';
     registry.register(entry.definition, { prefix });

@@ -7,13 +7,16 @@ import type { ToolCall } from '../../safety/calls.js';
 import { plainLine, readBounded, type Dialog } from '../terminal/terminal.js';
 import { wrongUsage } from '../terminal/wrong-usage.js';
 
-/** Maximum size of a file of calls, or of one call's input. The executor's own limit is lower. */
+/**
+ * The maximum size of a file of calls, or of one call's input. The executor's own limit is lower.
+ */
 const MAX_BYTES = 4 * 2 ** 20;
 
 /**
  * Returns JSON from a file, or from standard input for `-`.
  *
- * @throws ToolError `INVALID_ARGUMENT` if it can't be read, is larger than 4 MiB, or isn't JSON.
+ * @throws ToolError `INVALID_ARGUMENT` if the file can't be read, is larger than 4 MiB, or isn't
+ * JSON.
  */
 export async function readJsonFile(
   file: string,
@@ -66,7 +69,7 @@ export function parseJsonc(text: string, where: string): unknown {
   );
 }
 
-/** Maximum number of calls in a list. A model makes only a few per turn. */
+/** The maximum number of calls in a list. A model makes only a few calls per turn. */
 const MAX_CALLS = 1_000;
 const name = z.string().min(1).max(256);
 

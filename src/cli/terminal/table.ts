@@ -11,7 +11,8 @@ export type Row = Readonly<
 const GAP = '  ';
 const LEAST_WIDTH = 4;
 /**
- * Maximum width of prose. Longer lines are hard to follow, even if the terminal has room for them.
+ * The maximum width of prose. Longer lines are hard to follow, even if the terminal has room for
+ * them.
  */
 export const LONGEST_LINE = 110;
 

@@ -8,15 +8,15 @@ import { codeOf, wrongUsage } from './wrong-usage.js';
 
 /** The output of a command, and its reader's capabilities. */
 export interface Terminal {
-  /** Writes results to standard output, without colours if the reader can't see them. */
+  /** Writes results to standard output, without colors if the reader can't see colors. */
   out(text: string): void;
   /** Writes text to standard output unchanged. */
   write(text: string): void;
   /** Writes diagnostics to standard error. */
   err(text: string): void;
   /**
-   * Maximum number of characters per line. Tables are made to fit. Infinite if no user reads the
-   * output, so that nothing is truncated.
+   * The maximum number of characters per line. Tables are made to fit. Infinite if no user reads
+   * the output, so that nothing is truncated.
    */
   readonly columns: number;
 }
@@ -39,15 +39,15 @@ export interface Dialog extends Terminal {
    * the input ended, or the question was withdrawn.
    */
   ask(question: string, options?: AskOptions): Promise<string | undefined>;
-  /** Calls the listener when the user presses Ctrl-C, until the returned function is called. */
+  /** Calls the listener when the user presses Ctrl-C. Returns a function that stops this. */
   onInterrupt(listener: () => void): () => void;
 }
 
-/** Width of a terminal that doesn't report its own. */
+/** The width used for a terminal that doesn't report its width. */
 const USUAL_COLUMNS = 80;
 
 /**
- * Returns a process's terminal. Colours follow https://no-color.org.
+ * Returns a process's terminal. Colors follow https://no-color.org.
  *
  * Reserves standard output: output from the user's files goes to standard error, so that it can't
  * mix with results. A reader may close the pipe early (`… | head`).
@@ -171,16 +171,16 @@ function ignoreClosedReader(error: NodeJS.ErrnoException): void {
 
 export type Style = 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'cyan';
 
-/** Returns text in a style. A terminal without colours drops the style. */
+/** Returns text in a style. A terminal without colors drops the style. */
 export const paint = (style: Style, text: string): string =>
   styleText(style, text, { validateStream: false });
 
-/** Writes a diagnostic that starts with a coloured word. */
+/** Writes a diagnostic that starts with a colored word. */
 export function report(terminal: Terminal, style: Style, label: string, text: string): void {
   terminal.err(`${paint(style, label)} ${plainText(text)}`);
 }
 
-/** Returns text as it appears on a terminal with or without colours. */
+/** Returns text as it appears on a terminal with or without colors. */
 export const asShown = (color: boolean, text: string): string =>
   color ? text : stripVTControlCharacters(text);
 
@@ -229,7 +229,7 @@ export function plainText(text: string): string {
   return text.replace(CONTROLS, (each) => (/[\t\n]/.test(each) ? each : writtenOut(each)));
 }
 
-/** Returns JSON that can't control the terminal. Its meaning is unchanged. */
+/** Returns JSON that can't control the terminal. The meaning of the JSON is unchanged. */
 export function plainJson(value: unknown, indent?: number): string {
   return plainText(JSON.stringify(value, null, indent) ?? 'null');
 }
@@ -258,13 +258,14 @@ export interface FindingPlace<File = string | null> {
 }
 
 /**
- * Returns `file:line:column`, as far as they are known. Editors and terminals turn it into a link.
+ * Returns `file:line:column`, as far as they are known. Editors and terminals turn this text into a
+ * link.
  */
 export function placeText({ file, line, column }: Partial<FindingPlace>): string {
   return plainLine([file, line, column].filter((part) => part != null).join(':'));
 }
 
-/** Returns a GitHub Actions workflow command. Other CI services understand it too. */
+/** Returns a GitHub Actions workflow command. Other CI services understand this command too. */
 export function annotation(
   severity: 'error' | 'warning',
   title: string,
