@@ -132,8 +132,8 @@ export class CheckRun {
   }
 
   /**
-   * Checks a value against a schema that doesn't have to match. If it doesn't match, the value's
-   * parts don't count as evaluated. @param told Receives the issues.
+   * Checks a value against a schema that doesn't have to match. If the schema doesn't match, the
+   * value's parts don't count as evaluated. @param told Receives the issues.
    */
   ask(node: SchemaNode, value: Json, seen: Evaluated | undefined, told?: SchemaIssue[][]): Answer {
     const { unsure } = this;

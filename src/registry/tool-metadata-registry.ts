@@ -435,7 +435,7 @@ export class ToolMetadataRegistry implements Iterable<ToolEntry> {
   /** Returns all keywords of the tools in this category. */
   getCategoryKeywords(category: string): ReadonlySet<string> {
     const entries = this.getByCategory(category);
-    if (entries.length === 0) return new ImmutableSet<string>(); // An unknown category isn't cached, because there could be any number of them.
+    if (entries.length === 0) return new ImmutableSet<string>(); // Unknown categories aren't cached, because there could be any number of them.
     return this.#answer(`keywords of ${normalizeLabel(category)}`, () =>
       sorted(entries.flatMap(({ keywords }) => keywords)),
     );

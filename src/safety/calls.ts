@@ -114,7 +114,8 @@ interface PendingCall {
 }
 
 /**
- * A call that needs a user's approval. You can store and send it: the signature reveals any change.
+ * A call that needs a user's approval. You can store and send a pending call: the signature reveals
+ * any change.
  */
 export interface PendingApproval extends PendingCall {
   readonly kind: 'approval';

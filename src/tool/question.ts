@@ -22,7 +22,7 @@ export interface Question {
    * the user answers in free text.
    */
   readonly options?: readonly string[];
-  /** The same values with their labels. */
+  /** The values of `options` with their labels. */
   readonly choices?: readonly Choice[];
   /** Allows more than one choice, so the answer is a list. */
   readonly multiple?: boolean;
