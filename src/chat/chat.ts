@@ -104,8 +104,7 @@ function eventStream(
     { highWaterMark: 0 },
   ).values() as AsyncGenerator<ChatEvent, void>;
   const leave = events.return.bind(events);
-  // Aborts first, because `return` waits for a requested event, which a hanging model never
-  // produces.
+  // Aborts first: `return` waits for a requested event, which a hanging model never produces.
   return Object.assign(events, {
     return: (value: void | PromiseLike<void>) => {
       reader.abort();
@@ -245,8 +244,8 @@ async function askForTurn(
     const end = { reason: 'completed', finishReason } as const;
     // Services reject messages without content.
     const closed = message.content.length === 0 ? messages : [...messages, message];
-    // Stores the message and the end together. If the process ended between the two steps, the
-    // model would be asked to answer itself.
+    // Stores the message and the end together.
+    // If the process ended in between, the model would be asked to answer itself.
     await run.save({ ...state, offered, messages: closed, end });
     run.tell({ type: 'turn-completed', turn });
     return end;

@@ -4,8 +4,8 @@ import { invalidArgument, refusal, toIssues } from '../core/issues.js';
 import { canonicalJson, cloneFrozen, isPlainObject, type Json } from '../core/plain-data.js';
 import { publicMessage } from '../core/public-message.js';
 
-// Messages have the AI SDK's formats. The schemas are strict about the fields that tooldex reads,
-// and allow parts that services add.
+// Messages have the AI SDK's formats.
+// The schemas are strict about fields that tooldex reads, and allow parts that services add.
 
 export const json = z.custom<Json>((value) => value !== undefined, { error: 'plain data' });
 export const id = z.string().min(1).max(512);

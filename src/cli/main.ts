@@ -10,8 +10,8 @@ if (args.some((each) => /^--(?:token|redis)(?:=|$)/.test(each))) process.title =
 let importing: string | undefined;
 let finished = false;
 
-// The user's files run in this process. These files may end the process, or wait for a promise that
-// never resolves.
+// The user's files run in this process.
+// These files may end the process, or wait for a promise that never resolves.
 process.exitCode = EXIT.findings;
 process.on('exit', () => {
   if (finished) return;

@@ -38,8 +38,8 @@ export function checkOptions<S extends z.ZodType>(
     ]);
   const parsed = schema.safeParse(given);
   if (parsed.success) return Object.freeze(parsed.data);
-  // Parses again to get better messages. A custom error map makes every check ten times slower, so
-  // only failed checks use it.
+  // Parses again to get better messages.
+  // A custom error map makes every check ten times slower, so only failed checks use it.
   throw refusal(
     header,
     toIssues(schema.safeParse(given, { error: knownKeys }).error ?? parsed.error, given),

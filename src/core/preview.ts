@@ -44,8 +44,7 @@ const line = (longest: number) =>
   z
     .string()
     .transform((text) => shown(text, longest, (written) => written.replace(/\s+/g, ' ').trim()));
-// Doesn't use the option helpers: the catalogue's web page imports this file's types and can't use
-// Node's.
+// Not built with the option helpers: the catalogue's web page uses this file without Node's types.
 let schema: ReturnType<typeof makeSchema> | undefined;
 const makeSchema = () =>
   z.strictObject({

@@ -2,8 +2,7 @@ import type { DangerLevel } from './enums.js';
 import type { ToolErrorCode } from './errors.js';
 import type { FlowLabel } from './flow.js';
 
-// Events are type aliases instead of interfaces, so that a user's generated declarations can inline
-// them if importing them isn't possible.
+// A user's generated declarations can inline type aliases, but not interfaces.
 
 /** The fields that every event about a call has. */
 export type CallFacts = {

@@ -214,7 +214,7 @@ export class ApprovalDesk {
     edited?: Edited,
     isNow = false,
   ): Promise<{ readonly approval: Approval; readonly grant: Grant }> {
-    // Creates the grant first, because the question must stay open if creating the grant fails.
+    // Creates the grant first: if that fails, the question must stay open.
     // Nothing is granted if the question has already been answered.
     const entry = this.#frame.registry.get(pending.toolName);
     const grant = await this.#grants.make(pending, scope, entry);

@@ -68,8 +68,7 @@ export class Budgets {
     );
     const byOf = ({ unit }: Counter) =>
       unit === 'calls' ? 1 : (entry.costPerCall ?? costRank(entry.costTier));
-    // All budgets are checked before charging, so a call that one budget refuses rarely uses up
-    // another budget.
+    // Checks all budgets first, so a call that one budget refuses rarely uses up another.
     if (counters.length > 1)
       for (const counter of counters) {
         const spent = Number((await this.#store.get(counter.key)) ?? 0);
@@ -98,8 +97,8 @@ export class Budgets {
       UNITS.flatMap((unit) => {
         const { per, windowMs = 'ever', [unit]: max } = budget;
         const isSame = (other: Budget) => other.per === per && other.windowMs === budget.windowMs;
-        // Two budgets of the same kind count separately. Budgets are numbered within their kind,
-        // because another process may have other budgets.
+        // Two budgets of the same kind count separately.
+        // Numbered within their kind: other processes may have other budgets.
         const nth = this.#budgets.slice(0, index).filter(isSame).length;
         // The owner's name is hashed, because it can have any length and contain any characters.
         const owner = digestOf(ownerOf(budget) ?? NOBODY);

@@ -138,8 +138,7 @@ export class CallJudge {
       if (missing !== undefined)
         return { decision: { ...decision, verdict: 'deny', ...missing }, flow };
     }
-    // The two policies can have different reasons to ask for approval, but a grant covers only one
-    // reason.
+    // The policies can ask for different reasons, but a grant covers only one reason.
     const isOneQuestion = first.verdict !== second?.verdict || first.rule === second.rule;
     if (decision.verdict !== 'confirm' || !isOneQuestion || run.options.approval)
       return { decision, flow };

@@ -310,8 +310,7 @@ export class CallWorker {
     options: { readonly repeatable: boolean; readonly timeoutMs: number },
   ): Promise<unknown> {
     const { entry, input } = call;
-    // The router treats a deadline set by the caller as an aborted call, because it isn't the
-    // provider's failure.
+    // The caller's deadline isn't the provider's failure, so the router treats it as an abort.
     const signal = context.signal!;
     const controller = new AbortController();
     followLimits(controller.signal, signal);

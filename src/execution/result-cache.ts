@@ -179,8 +179,8 @@ function cacheFrame(
   const owner = principal ?? null;
   if (cacheKey === undefined) {
     if (context === undefined) return [owner, conversationId ?? null];
-    // A context that was copied for this call can't change any more. Any other context could change
-    // before the tool reads it.
+    // A context that was copied for this call can't change any more.
+    // Any other context could change before the tool reads it.
     const copy = plainOf(context);
     return copy === context
       ? [owner, conversationId ?? null, copy]

@@ -92,8 +92,7 @@ export function createGuard({
     const { url, headers } = request;
     const urlHost = authorityOf(url);
     const host = headers.get('host') ?? urlHost; // A request made inside the program has no Host header.
-    // If a proxy and this server disagree about a request's host or its end, an attacker can
-    // exploit that (request smuggling).
+    // Request smuggling: a proxy and this server may disagree about a request's host or end.
     if (
       host.includes(',') ||
       (headers.get('transfer-encoding') ?? 'chunked').toLowerCase() !== 'chunked'
@@ -219,8 +218,7 @@ export function isListed(origin: string, allowed: ReadonlySet<string>): boolean 
   if (allowed.has(origin)) return true;
   if (!URL.canParse(origin)) return false; // The origin `null` means an unknown page.
   const { protocol, hostname } = new URL(origin);
-  // An allowed host includes its web pages, but not programs whose windows have addresses such as
-  // `tauri://localhost`.
+  // An allowed host includes its web pages, but not programs with windows at `tauri://localhost`.
   return (protocol === 'http:' || protocol === 'https:') && allowed.has(hostname);
 }
 

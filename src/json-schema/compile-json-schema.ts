@@ -444,8 +444,7 @@ class Builder {
   #normalized(source: Plain, path: Path, { dialect }: Resource): Normalized {
     if (isOld(dialect) && typeof source['$ref'] === 'string')
       return { keywords: { $ref: source['$ref'] }, names: {} };
-    // The object has no prototype, so that a name such as `constructor` isn't mistaken for a
-    // keyword.
+    // Without a prototype, a name such as `constructor` isn't mistaken for a keyword.
     const keywords = Object.assign(Object.create(null), source) as Record<string, Json>;
     const names: Record<string, string> = {};
     const rename = (from: string, to: string, value: Json | undefined) => {

@@ -149,8 +149,7 @@ export class Approvals {
    */
   async grant(pending: PendingApproval, edited?: { readonly input: unknown }): Promise<Approval> {
     const asked = this.#genuinePending(pending);
-    // The input is checked before the store is changed: if the check fails, the question must stay
-    // open.
+    // Checks the input before changing the store: if the check fails, the question stays open.
     const inputDigest = digestOf(edited === undefined ? asked.input : editedInput(edited));
     await this.#answer(asked, 'granted');
     const {

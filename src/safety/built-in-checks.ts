@@ -73,8 +73,7 @@ function credentialsCheck(
   __: CallContext,
   { env }: CheckFrame,
 ): Refused | undefined {
-  // If there are several providers, the router decides, because one of them may work without
-  // credentials.
+  // With several providers, the router decides: one may work without credentials.
   return entry.providers.length > 0 ? undefined : missingCredentials(entry, env);
 }
 

@@ -57,8 +57,8 @@ export function fromStore(options: FromStoreOptions): Confirm {
   } = checkOptions(schema, options, 'options of fromStore');
   return async ({ id }, { signal }) => {
     const end = time.elapsed() + timeoutMs;
-    // The store's entry only shows whether there is an answer. The executor reads the answer and
-    // verifies its signature.
+    // The store's entry only shows whether there is an answer.
+    // The executor reads the answer and verifies its signature.
     while ((await store.get(answerKey(id))) === undefined) {
       const left = end - time.elapsed();
       if (left <= 0 || signal?.aborted === true) break;

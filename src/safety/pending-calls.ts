@@ -202,8 +202,7 @@ export class PendingCalls {
   async #write(pending: Pending, ttlMs: number): Promise<void> {
     const key = keyOf({ principal: undefined, ...pending });
     const text = JSON.stringify(this.#signer.signed(RECORD, { pending }));
-    // If two processes ask at the same time, the later question is stored, but both can be
-    // answered.
+    // If two processes ask at once, the later question is stored, but both can be answered.
     while (!(await this.#store.compareAndSet(key, await this.#store.get(key), text, { ttlMs })));
     await this.#store.append(INDEX, key, { max: MOST_LISTED });
   }

@@ -180,8 +180,7 @@ const inputCondition = () =>
 const ruleSchema = once(() =>
   z
     .strictObject({
-      // Refuses the names of built-in rules, because a grant for a built-in rule would also cover
-      // this rule's calls.
+      // Refuses built-in names: a grant for a built-in rule would also cover this rule's calls.
       name: z
         .string()
         .min(1)

@@ -270,8 +270,8 @@ export class SafetyPolicy implements Policy {
         };
     }
     if (doubtful !== undefined) return doubtful;
-    // Uses only the policy's own mode. The mode of a call can restrict what is allowed, but can't
-    // approve a call.
+    // Uses only the policy's own mode.
+    // The mode of a call can restrict what is allowed, but can't approve a call.
     const listed =
       this.#mode === 'allow-list' &&
       this.#allow.some((pattern) => matchesPattern(pattern, entry.name));
@@ -296,8 +296,7 @@ export class SafetyPolicy implements Policy {
       return { ...open, verdict: leak, rule: 'flow-leak', reason: chainOf(entry, flow, true) };
     if (influenced === 'off' || !isWriting(entry.accessMode)) return open;
     const reason = chainOf(entry, flow, false);
-    // Sets another rule name, so that a grant for the original question doesn't answer the flow
-    // check's question.
+    // Sets another rule name, so that a grant for the original question doesn't apply here.
     return open.verdict === 'confirm'
       ? { ...open, rule: 'flow-influenced', reason: `${open.reason}; ${reason}` }
       : { ...open, verdict: influenced, rule: 'flow-influenced', reason };

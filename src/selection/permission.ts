@@ -33,8 +33,8 @@ export function compilePermission(
   registry: ToolMetadataRegistry,
   { exclude = [], scopes, maxDanger, maxCostTier, accessModes, filter }: Limits,
 ): Permission {
-  // Compares the tools' own names: an alias in `exclude` excludes its tool, and a tool excluded by
-  // name can't be reached through its aliases.
+  // Compares the tools' own names, so excluding an alias excludes the tool.
+  // A tool that is excluded by name can't be reached through its aliases.
   const excluded = new Set(exclude.map((name) => registry.get(name)?.name ?? name));
   const tests: ((entry: ToolEntry) => Refusal | undefined)[] = [
     (entry) =>

@@ -187,8 +187,7 @@ function collectWishes(registry: ToolMetadataRegistry, asked: CheckedRequest): W
   const offered = hits.filter(
     ({ entry }) => refusalOf(entry) === undefined && mismatchOf(entry, asked) === undefined,
   );
-  // A fraction of the best score makes no sense for negative scores, so only the number of tools
-  // decides.
+  // Negative scores have no sensible fraction, so only the number of tools decides.
   const isShare = hits.every(({ score }) => score >= 0);
   const best = offered.reduce((most, { score }) => Math.max(most, score), 0);
   for (const [rank, { entry, score, explanation }] of hits.entries()) {

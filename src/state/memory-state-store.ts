@@ -184,7 +184,7 @@ export class MemoryStateStore implements StateStore {
     this.#writesToSweep -= 1;
     if (this.#writesToSweep > 0) return;
     // Removes expired keys, because keys that are never read again would stay in memory forever.
-    // Runs less often the more keys there are.
+    // The more keys there are, the less often this sweep runs.
     for (const [old, { expiresAt }] of this.#entries)
       if (expiresAt <= now) this.#entries.delete(old);
     this.#writesToSweep = Math.max(SWEEP_EVERY, this.#entries.size);

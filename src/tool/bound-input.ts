@@ -62,8 +62,8 @@ export function boundInput(input: unknown, maxBytes = MAX_INPUT_BYTES): Json {
     spend(2);
     if (isList) {
       const list: unknown[] = [];
-      // Refuses an array with a billion holes without iterating over it. Each item takes at least
-      // one byte, its comma.
+      // Refuses an array with a billion holes without iterating over it.
+      // Each item takes at least one byte, its comma.
       spend(Math.max(0, value.length - 1));
       if (value.length > left) spend(value.length);
       for (let index = 0; index < value.length; index++) list.push(member(index, value[index]));

@@ -14,8 +14,8 @@ export interface RenderedTool {
   readonly inputSchema: JsonSchema;
 }
 
-// The maximum length of a compact description, in characters. With these limits, a compact tool
-// takes about half the tokens of a full tool, and a stub about a quarter.
+// The maximum length of a compact description, in characters.
+// A compact tool takes about half the tokens of a full tool, and a stub about a quarter.
 const COMPACT_DESCRIPTION = 150;
 const COMPACT_PARAMETER = 50;
 const STUB_DESCRIPTION = 80;

@@ -90,8 +90,7 @@ export function resolveMetadata(
   const data = cloneFrozen({ ...DEFAULTS, ...declared, ...axes, inferred });
   // Functions can't be hashed, so the digest only covers which functions a tool has.
   const functions = FUNCTION_OPTIONS.filter((option) => references[option] !== undefined);
-  // The digest also covers where the schema comes from, because that determines which patterns are
-  // enforced.
+  // The digest also covers the schema's source, which determines which patterns are enforced.
   const digest = digestOf({
     ...data,
     inputJsonSchema,

@@ -104,8 +104,7 @@ export function toolkit(
     }
     defineMetadata(TOOLKIT_KEY, checked, target);
     const check = () => declarationsOf(target, withDefaults);
-    // Standard decorators attach method records to the class only after the class decorators have
-    // run.
+    // Standard decorators attach method records after the class decorators have run.
     if (second === undefined) check();
     else (second as ClassDecoratorContext).addInitializer(check);
     return target;

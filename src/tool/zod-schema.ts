@@ -118,8 +118,7 @@ function adapt(
     json[keyword] = met.length === 1 ? undefined : met;
     if (met.length === 1) Object.assign(json, { ...met[0], ...json });
   }
-  // A default of type Date is usually the time at which the schema was defined, so it differs
-  // between processes.
+  // A Date default is usually the time of definition, so it differs between processes.
   else if (defaultValue instanceof Date) delete json['default'];
 }
 

@@ -213,8 +213,8 @@ function approvalEffect(decision: Extract<CallDecision, { kind: 'approve' }>): E
         'This approval is for an earlier pending call. Show the user the current pending call, and ask again.',
         { details: { callId: call.callId, pendingId: pending.id } },
       );
-    // The approval is for the arguments that the user saw or entered. The model's arguments may be
-    // different.
+    // The approval is for the arguments that the user saw or entered.
+    // The model's arguments may be different.
     const input = own === undefined ? pending.input : own;
     const isEdited = canonicalJson(input) !== canonicalJson(call.input);
     return { state: 'approved', pending, ...(isEdited && { input }), ...grant };

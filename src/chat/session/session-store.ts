@@ -121,8 +121,8 @@ export class SessionStore {
         const kept = { head, identity, parts: read.parts, renewedAt: -Infinity };
         return keptSession(data, this.#keepAfter(kept));
       }
-      // If another process has stored the session in the meantime, a part may be gone. The head has
-      // then changed too.
+      // If another process has stored the session in the meantime, a part may be gone.
+      // The head has then changed too.
       if (head === before) throw refused(`Parts of it are missing. ${DELETE_IT}`);
       before = head;
     }
@@ -199,8 +199,8 @@ export class SessionStore {
       return reference;
     });
     const named = new Set(parts.values());
-    // Parts live twice as long as a head and are renewed after one lifetime, so they outlive every
-    // head that refers to them.
+    // Parts live twice as long as a head and are renewed after one lifetime.
+    // They therefore outlive every head that refers to them.
     const isOld = ttlMs !== undefined && now!.time - (before?.renewedAt ?? now!.time) >= ttlMs;
     if (isOld) await this.#expire(id, named, 2 * ttlMs);
     const head = JSON.stringify(signed({ ...packed, identity }, this.#key));

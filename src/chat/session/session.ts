@@ -345,8 +345,8 @@ export class Session {
       this.pending.every(({ kind, callId }) => kind === 'uncertain' && runnable.includes(callId));
     if (!isRepeatable) this.#assertStatus('continue', ['idle', 'completed']);
     const { end, messages, openTurn } = this.#data;
-    // The model has already answered. This call is a second request to continue, such as a webhook
-    // that is delivered twice.
+    // The model has already answered.
+    // A second request to continue may come from a webhook that is delivered twice.
     if (end?.reason === 'completed' && messages.at(-1)?.role === 'assistant')
       return this.#stopped(checked);
     if (messages.length === 0 && openTurn === undefined)
@@ -382,8 +382,8 @@ export class Session {
         "Some calls from the last turn haven't run yet. Continue or deny them before you add a message.",
       );
     if (!Array.isArray(added)) throw invalidArgument('text or a list of messages', added);
-    // New results may be for the last message. Without new results, the existing messages stay the
-    // same objects, so they aren't written again.
+    // New results may be for the last message.
+    // Without new results, the existing messages stay the same objects and aren't written again.
     const isResult = (added as readonly ChatMessage[])[0]?.role === 'tool';
     const messages = isResult
       ? closedMessages([...this.messages, ...(added as readonly ChatMessage[])])

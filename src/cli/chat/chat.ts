@@ -49,8 +49,7 @@ export const commands = {
     notes: MODELS,
     run: (context) =>
       withTools(context, {}, ({ registry }) =>
-        // Calls that need approval stay pending, so that the session records them before the user
-        // is asked.
+        // Calls that need approval stay pending, so the session records them before the user is asked.
         withExecutor(context, registry, false, async ({ executor, call }) => {
           const { terminal, cwd, imports, options } = context;
           const { model, system, maxTurns, maxTools, manual, session: file, json } = options;

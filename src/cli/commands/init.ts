@@ -169,8 +169,7 @@ function testFor({ runner, typescript, modules }: Project): string {
     runner === 'node:test'
       ? "assert.deepEqual(outcome, { ...outcome, status: 'ok', value: { words: 3 } });"
       : "expect(outcome).toMatchObject({ status: 'ok', value: { words: 3 } });";
-  // Jest resolves TypeScript by its own extension, unless a configuration for ES modules maps
-  // names.
+  // Jest resolves TypeScript by its own extension, unless an ESM configuration maps names.
   const extension = typescript && runner === 'jest' && !modules ? '' : '.js';
   return `${frame}import { runTool } from 'tooldex/testing';
 import { wordCount } from './word-count${extension}';

@@ -88,8 +88,8 @@ export async function comparePins(
 ): Promise<number> {
   const { terminal, words } = context;
   const { settings, lock } = await readMcpConfig(context);
-  // Reads the lock file before any server starts. Without a lock file, all tools are new, which
-  // `verify` reports as an error for CI.
+  // Reads the lock file before any server starts.
+  // Without a lock file, all tools are new, which `verify` reports as an error for CI.
   const isNew = action !== 'verify' && !existsSync(lock);
   const pins = isNew ? new DefinitionPins() : await DefinitionPins.load(lock);
   return interruptible(terminal, async (signal) => {

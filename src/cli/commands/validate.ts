@@ -66,8 +66,8 @@ async function validated(path: string, cwd: string): Promise<Validated> {
     onInvalid: 'quarantine',
   });
   const all = isFolder ? await CapabilityRegistry.load({ root: path }) : undefined;
-  // A folder without manifests isn't valid: the path is probably wrong, and loading it has reported
-  // an issue.
+  // A folder without manifests isn't valid: the path is probably wrong.
+  // Loading the folder has already reported an issue.
   const isEmpty = total === 0 && all?.findings.length === 0;
   const found =
     all === undefined || isEmpty ? issues.map((each) => ({ ...each, file: '' })) : all.findings;

@@ -184,8 +184,7 @@ async function manifestTools(
       else if (owner !== null || !view.has(name)) left.push(tool);
       continue;
     }
-    // If several personas have a tool with the same name, the persona's name is put before the
-    // tool's name.
+    // If several personas have the same tool name, adds the persona's name in front.
     const isTaken = [name, ...entry.aliases].some((each) => registry.has(each));
     const prefix = isTaken ? `${(owner ?? 'shared').replace(/[^\w-]+/g, '_')}_` : '';
     registry.register(entry.definition, { prefix });

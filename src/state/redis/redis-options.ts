@@ -104,8 +104,8 @@ export function checkRedisOptions(options: RedisStateStoreOptions): CheckedRedis
 /** The settings that every client needs, regardless of its other settings. */
 const SETTINGS = Object.freeze({
   RESP: 2,
-  // Refuses commands that can't be sent now. A queued command could be sent long after its caller
-  // stopped waiting.
+  // Refuses commands that can't be sent now.
+  // A queued command could be sent long after its caller stopped waiting.
   disableOfflineQueue: true,
   // Redis before 7.2 returns errors for two of the client's setup commands.
   disableClientInfo: true,
