@@ -62,7 +62,7 @@ export class ToolOffers {
     if (registry.has(tool.name))
       throw new ToolError(
         'DUPLICATE_TOOL',
-        `The chat adds a tool named ${tool.name} that explains other tools, and one of your tools already has this name. Rename yours, or set toolSearch: false.`,
+        `The chat adds a tool named ${tool.name} that explains other tools, and one of your tools already has this name. Rename your tool, or set toolSearch: false.`,
       );
     const own = new ToolMetadataRegistry();
     const [entry] = own.register(tool);

@@ -75,7 +75,7 @@ function refusalOf(run: ChatRun, call: CallRecord): ToolOutcome | undefined {
   const message =
     toolName === ''
       ? 'The call has no tool name. Call one of the tools that you see.'
-      : `You can't call ${describeValue(toolName)}, because it isn't among the tools that you see. Call one of those.`;
+      : `You can't call ${describeValue(toolName)}, because it isn't among the tools that you see. Call one of the tools that you see.`;
   const facts = { callId, toolName, durationMs: 0, attempts: 0, cached: false };
   return { ...facts, status: 'error', code: 'TOOL_NOT_FOUND', message };
 }
@@ -145,7 +145,7 @@ async function claim(run: ChatRun, executor: ToolExecutor, call: CallRecord): Pr
   if (await executor.claim(key, storeIdentity)) return;
   throw new ToolError(
     'ALREADY_RESOLVED',
-    `Another copy of this session has already started this call to ${entry.name}. Find out what it did.`,
+    `Another copy of this session has already started this call to ${entry.name}. Find out what that call did.`,
     { details: { callId } },
   );
 }

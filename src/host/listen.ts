@@ -96,7 +96,7 @@ export async function listen({
             : refusal(
                 500,
                 'INTERNAL_ERROR',
-                "The server failed to answer this request. It's still running.",
+                'The server failed to answer this request. The server is still running.',
               ),
         ),
     },

@@ -143,7 +143,7 @@ export class OperatorDesk {
     if (found === undefined)
       throw new ToolError(
         'UNKNOWN_CALL',
-        'No call with this id is waiting. It may have expired, or the store may have restarted.',
+        'No call with this id is waiting. The call may have expired, or the store may have restarted.',
         { details: { pendingId: id } },
       );
     if (found.answer !== undefined) throw await this.#answered(id);

@@ -81,7 +81,7 @@ export function assertSigned(given: unknown, key: Uint8Array | undefined): Field
   if (typeof signature === 'string' && isEqualSignature(signature, signatureOf(unsigned, key)))
     return unsigned;
   throw refused(
-    "Its signature wasn't made with this key. The snapshot was changed, or signed elsewhere. Pass the key that it was signed with.",
+    "The signature wasn't made with this key. The snapshot was changed, or signed with another key. Pass the key that signed the snapshot.",
   );
 }
 

@@ -88,7 +88,7 @@ export function readCalls(data: unknown): readonly ToolCall[] {
   const parsed = schema.safeParse(data);
   if (!parsed.success)
     throw refusal(
-      'Expected a list of calls, such as [{"name": "…", "input": {…}}]. Invalid entries by position, from 0',
+      'Expected a list of calls, such as [{"name": "…", "input": {…}}]. These entries are invalid, by position from 0',
       toIssues(parsed.error, data),
     );
   return parsed.data.map(({ id, name, input }, position) => ({

@@ -68,7 +68,7 @@ export class RedisLink {
     if (this.#state === 'down')
       throw unavailable(
         'not_connected',
-        `Not connected to Redis (${shortReason(this.#cause)}). It reconnects automatically: try again later.`,
+        `Not connected to Redis (${shortReason(this.#cause)}). tooldex reconnects automatically: try again later.`,
         false,
       );
     try {
