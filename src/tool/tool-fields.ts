@@ -11,11 +11,9 @@ export type FieldKind =
   | 'idempotency' | 'auth' | 'providers' | 'any' | 'flags' | 'fact' | 'owner' | 'axes' | 'authStatus' | 'health' | 'compatibility'; // prettier-ignore
 
 /**
- * A place where a field appears. `model`: models read it. `manifest`: it's a key in manifests.
- * `list`: HTTP returns it in lists. `detail`: HTTP returns it for a single tool. `column`: it's a
- * column of `tooldex list`. `show`: `tooldex show` prints it. `row`: the page shows it in each row.
- * `axis`: the page filters by it. `facts`: the page lists it among a tool's facts. Stored tools
- * (`toolToJson`) have all declared fields.
+ * A place where a field appears. Models read `model` fields. Manifests have `manifest` fields. HTTP returns `list`
+ * and `detail` fields. The command line prints `column` and `show` fields. The page uses `row`, `axis` and `facts`
+ * fields. Stored tools (`toolToJson`) have all declared fields.
  */
 export type FieldTarget =
   'model' | 'manifest' | 'list' | 'detail' | 'column' | 'show' | 'row' | 'axis' | 'facts';
@@ -669,10 +667,7 @@ export const DEFAULTS = Object.fromEntries(
 
 export const SAFETY_LEVELS = ['low', 'medium', 'high'] as const;
 
-/**
- * The values of each kind with a fixed set of values, in ascending order and in the form used
- * outside the process.
- */
+/** The fixed values of each kind, in ascending order and in the form used outside the process. */
 const VALUES_OF_KIND = {
   priority: PRIORITY_NAMES,
   accessMode: Object.values(AccessMode),

@@ -49,11 +49,7 @@ const OPTIONS = {
     { excludes: ['tools', 'manifests'] },
   ),
   ...FORMAT_OPTIONS,
-  listing: text(
-    '<file>',
-    "a file with the server's answer to tools/list; the server isn't started",
-    needsServer,
-  ),
+  listing: text('<file>', 'a saved answer to tools/list; starts no server', needsServer),
   install: flag("install the server's package in a separate folder", needsServer),
   baseline: text('<file>', "the file with the known lies, which aren't counted"),
   updateBaseline: flag('write the lies found now to the file', { needs: ['baseline'] }),
