@@ -3,7 +3,7 @@
  * name.
  *
  * The enums are objects instead of TypeScript enums so that plain literals work (`accessMode:
- * 'write'`) and bundlers can drop unused enums. Files that import them also work with type
+ * 'write'`) and bundlers can drop unused enums. Files that import these objects also work with type
  * stripping.
  */
 

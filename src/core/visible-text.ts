@@ -32,9 +32,7 @@ const JOINERS = /[\u034F\u17B4\u17B5\u180B-\u180F\u200B-\u200D]/u;
  */
 const FLAG =
   /(?<=\u{1F3F4})\u{E0067}\u{E0062}(?:\u{E0065}\u{E006E}\u{E0067}|\u{E0073}\u{E0063}\u{E0074}|\u{E0077}\u{E006C}\u{E0073})\u{E007F}/uy;
-/**
- * The number of blank columns or lines that moves the rest of a text out of sight in any window.
- */
+/** The size of a gap, in blank columns or lines, that moves the rest of a text out of sight. */
 const FAR_BLANKS = 120;
 const FAR_LINES = 25;
 

@@ -41,11 +41,11 @@ interface Counter {
 const NOBODY = '';
 
 /**
- * Counts calls and costs before they happen, in a store that processes can share. Each window has
- * its own counter.
+ * Counts each call and its cost before the call runs, in a store that processes can share. Each window has its own
+ * counter.
  *
- * Failed calls count too. If the store can't be reached, the call doesn't run. A counter that is
- * deleted from the store starts again at zero.
+ * Failed calls count too. If the store can't be reached, the call doesn't run. A counter that is deleted from the
+ * store starts again at zero.
  */
 export class Budgets {
   readonly #budgets: readonly Budget[];

@@ -484,7 +484,7 @@ export class ToolExecutor {
     return this.#grants.list(of);
   }
 
-  /** Revokes a grant. @returns true if it existed. @throws ToolError `STATE_UNAVAILABLE`. */
+  /** Revokes a grant. @returns true if the grant existed. @throws ToolError `STATE_UNAVAILABLE`. */
   revokeGrant(id: string): Promise<boolean> {
     return this.#grants.revoke(id);
   }

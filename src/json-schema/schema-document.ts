@@ -12,8 +12,8 @@ export interface Resource {
 }
 
 /**
- * The drafts that are read differently. Draft 6 is read as 7, and 2019-09 as 2020-12. `open`
- * means that the document doesn't declare a draft.
+ * The JSON Schema drafts that need different treatment. Draft 6 is read as 7, and 2019-09 as 2020-12. `open` means
+ * that the document doesn't declare a draft.
  */
 type Dialect = 4 | 7 | 2020 | 'open';
 

@@ -231,7 +231,7 @@ export class Grants {
 
   /**
    * Revokes a grant. Calls that haven't started yet need approval again.
-   * @returns true if it existed.
+   * @returns true if the grant existed.
    * @throws ToolError `STATE_UNAVAILABLE`.
    */
   async revoke(id: string): Promise<boolean> {

@@ -23,8 +23,8 @@ export interface Candidates {
 }
 
 /**
- * The number of documents with the highest bounds that are scored first. The other documents then
- * have a score to beat.
+ * The number of documents with the highest bounds that are scored first. All other documents then have a minimum
+ * score to reach.
  */
 const FIRST_SCORED = 16;
 /** Makes sure that a bound is still an upper bound after rounding. */

@@ -27,7 +27,8 @@ export class DocumentScorer {
   readonly #relatedRarities: readonly number[];
   readonly #roles = new Map<number, Role[]>();
   /**
-   * Contains a 1 at the number of each stem that has a role. Used to skip most words of a document.
+   * Contains a 1 at the number of each stem that has a role. The scorer uses this array to skip
+   * most words of a document.
    */
   readonly #hasRole: Uint8Array;
   /** The pairs that begin with each term: the stem of the other term, and the index of the pair. */

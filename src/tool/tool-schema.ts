@@ -56,10 +56,9 @@ export type InputOf<S> = S extends { _zod: { output: any } }
       any;
 
 /**
- * The type that a schema accepts before parsing. The type of an output schema is the type that
- * `execute` may return.
+ * The type that a schema accepts before parsing. The type of an output schema is the type that `execute` may return.
  *
- * For `never`, the compiler hasn't inferred the schema yet. The result `unknown` then becomes the
+ * `never` means that the compiler hasn't inferred the schema yet. The result is then `unknown`, which becomes the
  * type of expressions such as `new Promise((resolve) => …)`.
  */
 export type SchemaInput<S> = [S] extends [never]
