@@ -33,8 +33,8 @@ export async function modelStepOf({ model, modelOptions }: CheckedEngine): Promi
 /**
  * Calls the model once, and streams its text.
  *
- * The model sees tools under names that every service allows. The answer uses the original names
- * again. Missing and repeated call ids are replaced.
+ * The model sees tools under names that every service allows. The answer contains the tools'
+ * original names again. Missing and repeated call ids are replaced.
  *
  * @throws any error from the model, and ToolError `MODEL_FAILED` for an answer of a different
  * shape.
@@ -84,8 +84,8 @@ function failed(expected: string, got: string): ToolError {
 }
 
 /**
- * Returns the parts of an answer until the signal aborts. A model that ignores the signal is
- * abandoned.
+ * Returns the parts of an answer until the signal aborts. Doesn't wait for a model that ignores the
+ * signal.
  */
 async function* untilStopped(
   parts: AsyncIterable<ModelPart>,
@@ -109,9 +109,9 @@ async function* untilStopped(
 }
 
 /**
- * Returns names of tools for the model, and the mapping back. A tool has the same name in every
- * turn, because all tools are considered, whether shown or not. A name that the model made up, or
- * that no longer exists, is changed to an allowed form.
+ * Returns names of tools for the model, and the mapping back to the original names. All tools are
+ * considered, whether shown or not, so a tool has the same name in every turn. A name that the
+ * model made up, or that no longer exists, is changed to an allowed form.
  */
 function modelNames(tools: readonly string[]) {
   const isAllowed = (name: string) => GEMINI_NAME_RULE.test(name);

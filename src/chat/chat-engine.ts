@@ -48,13 +48,16 @@ type OnToolError = (
   outcome: Extract<ToolOutcome, { status: 'error' }>,
 ) => ToolErrorDecision | Promise<ToolErrorDecision>;
 
-/** A model, tools, and how to use them. Pass it with every run; sessions don't store it. */
+/**
+ * A model, tools, and how to use them. Pass the engine with every run, because sessions don't store
+ * it.
+ */
 export interface ChatEngine extends Omit<CallContext, 'mode' | 'flow'> {
   /** A model from the AI SDK, or a function in its place. */
   readonly model: LanguageModel | ModelStep;
   /**
-   * Runs the tools. @default an executor with the default policy, which remembers sessions' calls
-   * for as long as `tools` is the same object
+   * Runs the tools. @default an executor with the default policy. Runs with the same `tools` object
+   * share this executor, so it remembers sessions' calls.
    */
   readonly executor?: ToolExecutor;
   /**
@@ -64,14 +67,16 @@ export interface ChatEngine extends Omit<CallContext, 'mode' | 'flow'> {
   readonly tools?: ToolMetadataRegistry | Iterable<ToolSource>;
   /** The instructions that the model reads before the messages. @default none */
   readonly system?: string;
-  /** The mode: with `manual` no tool runs, and the program answers every call. @default 'auto' */
+  /** The mode. With `manual`, no tool runs and the program answers every call. @default 'auto' */
   readonly mode?: 'auto' | 'manual';
   /** The policy's mode, see `CallContext`. @default the policy's own */
   readonly policyMode?: CallContext['mode'];
-  /** Maximum number of times that one run calls the model. @default 8 */
+  /** The maximum number of times that one run calls the model. @default 8 */
   readonly maxTurns?: number;
   /**
-   * Ends the run after a turn if it returns true. If it throws, so does the chat. @default never
+   * Ends the run after a turn if the function returns true. An error in the function becomes an
+   * error of the chat.
+   * @default never
    */
   readonly haltWhen?: (turn: ChatTurn) => boolean | Promise<boolean>;
   /**
@@ -81,8 +86,8 @@ export interface ChatEngine extends Omit<CallContext, 'mode' | 'flow'> {
   readonly selectTools?: Omit<SelectionRequest, 'text' | 'previous'> | SelectTools;
   /**
    * Offers the model a tool that finds and explains other tools within the limits of `selectTools`.
-   * The model may call the tools that it found. @default true if tools are shown in short form, or
-   * if not all of them are shown; false if a function selects
+   * The model may call the tools that the search found. @default true if some tools are hidden or
+   * shown in short form, and false if `selectTools` is a function
    */
   readonly toolSearch?: boolean;
   /**
@@ -90,23 +95,23 @@ export interface ChatEngine extends Omit<CallContext, 'mode' | 'flow'> {
    * @default 'auto'
    */
   readonly toolChoice?: ModelRequest['toolChoice'];
-  /** Decides what happens after a call failed. @default 'continue' */
+  /** Decides what happens after a failed call. @default 'continue' */
   readonly onToolError?: 'continue' | 'halt' | OnToolError;
   /**
-   * Converts a result to the form that the model reads. Throw for a value that you can't convert to
-   * text or data. @default text stays text, everything else becomes JSON
+   * Converts a result to the form that the model reads. The function should throw for a value that
+   * it can't convert to text or data. @default text stays text, everything else becomes JSON
    */
   readonly encode?: (value: unknown, content: readonly ContentPart[]) => ToolOutput;
-  /** Passed to tools as `context.context`. @default none */
+  /** The value that tools receive as `context.context`. @default none */
   readonly context?: unknown;
   /**
    * Options for the AI SDK's own calls, such as temperature, maxOutputTokens, maxRetries and
    * headers. @default none
    */
   readonly modelOptions?: Readonly<Record<string, unknown>>;
-  /** Receives every event. Errors that it throws are ignored. @default none */
+  /** Receives every event. Errors that the listener throws are ignored. @default none */
   readonly onEvent?: (event: ChatEvent) => void;
-  /** Records how sessions' jobs end. A `CapabilityRegistry` can do that. @default none */
+  /** Records how sessions' jobs end. A `CapabilityRegistry` can record jobs. @default none */
   readonly jobs?: JobLog;
   /** The clock. @default the system clock */
   readonly clock?: Clock;
@@ -123,11 +128,14 @@ type JobLog = {
 
 /** An engine, and the thread to run it on. */
 export interface ChatOptions extends ChatEngine {
-  /** The thread so far, in the AI SDK's format. Every call in it needs a result. @default none */
+  /**
+   * The thread so far, in the AI SDK's format. Every call in the thread needs a result. @default
+   * none
+   */
   readonly messages?: readonly ChatMessage[];
   /** The user's next message, after `messages`. @default none */
   readonly prompt?: string;
-  /** Ends the run when it aborts, and abandons running calls. @default none */
+  /** Aborting this signal ends the run and abandons running calls. @default none */
   readonly signal?: AbortSignal;
 }
 
@@ -203,7 +211,7 @@ export type CheckedEngine = z.output<typeof schema> & {
 };
 
 /**
- * Checks an engine, and creates its executor if it has none.
+ * Checks an engine, and creates an executor for an engine without one.
  *
  * @throws ToolError `INVALID_ARGUMENT` with every invalid option, before the model is called or a
  * tool runs.
@@ -239,19 +247,19 @@ interface KnownTools {
 }
 
 /**
- * Executors created for tools that were passed without one. They remember which calls ran for as
- * long as the tools exist.
+ * Executors created for tools that were passed without an executor. An executor is kept as long as
+ * its tools, because it remembers which calls ran.
  */
 const executors = new WeakMap<object, KnownTools>();
 
 /**
- * Returns the executor for some tools. It caches no results, because different users may share the
- * tools.
+ * Returns the executor for tools that were passed without an executor. This executor caches no
+ * results, because different users may share the tools.
  */
 function executorOf(tools: ToolMetadataRegistry | Iterable<ToolSource> = []): ToolExecutor {
   const known = executors.get(tools);
   const isSame = (tool: ToolSource, at: number) => tool === known?.list[at];
-  // A list may have changed. Other iterables may only be readable once.
+  // A list may have changed since the last run. Other iterables may be readable only once.
   if (
     known &&
     (!Array.isArray(tools) || (tools.length === known.list.length && tools.every(isSame)))

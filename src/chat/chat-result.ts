@@ -22,7 +22,10 @@ import {
 
 /** One answer from the model, and the results of its calls. */
 export interface ChatTurn {
-  /** Counted from 0 in each run. A run that continues an open turn continues its count. */
+  /**
+   * The turn's number in its run, from 0. A run that continues an open turn continues the
+   * numbering.
+   */
   readonly index: number;
   readonly message: AssistantMessage;
   readonly text: string;
@@ -42,7 +45,7 @@ export interface ChatTurn {
 
 /** The result of one run of a chat. */
 export interface ChatResult {
-  /** The thread, including this run. Pending calls don't have results in it yet. */
+  /** The thread, including this run. Pending calls don't have results in the thread yet. */
   readonly messages: readonly ChatMessage[];
   /** The text of the model's last answer. */
   readonly text: string;
@@ -60,7 +63,7 @@ export interface ChatResult {
   /** The first pending question. */
   readonly pendingQuestion?: string;
   readonly pendingToolCallId?: string;
-  /** Further facts about `haltedReason`. */
+  /** Details of `haltedReason`. */
   readonly metadata: {
     /** The manual calls. Missing in `manual` mode, where every call in `toolCalls` is manual. */
     readonly manualToolCalls?: readonly ToolCallPart[];
@@ -88,7 +91,7 @@ type CallFacts = {
  * An event in a chat, reported when it happens.
  *
  * A call produces `tool-started` (unless it's refused or answered from the cache),
- * `tool-completed`, and then either `tool-encoded`, with the output that the model will read, or
+ * `tool-completed`, and then either `tool-encoded`, with the output that the model reads next, or
  * `tool-pending`. A manual call produces only `tool-pending`.
  */
 export type ChatEvent =
@@ -218,7 +221,7 @@ function usageOf(turns: readonly ChatTurn[]): ModelUsage {
   return sums;
 }
 
-/** Reasons that the loop itself uses. Tools that halt must use other reasons. */
+/** Reserved reasons, which the loop itself uses. A tool that halts must use another reason. */
 export const RESERVED_REASONS: ReadonlySet<string> = new Set([
   'completed',
   'error',
@@ -233,8 +236,8 @@ export const RESERVED_REASONS: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Returns why a run stopped. If there are several reasons, the first in this order counts: the
- * caller aborted, a question, a failed tool, a tool that halted, a manual call, a call that needs
+ * Returns why a run stopped. If there are several reasons, the first in this order wins: the caller
+ * aborted, a question, a failed tool, a tool that halted, a manual call, a call that needs
  * approval, a call whose outcome is unknown.
  */
 export function haltedReason(state: ChatState): string {

@@ -9,12 +9,18 @@ interface RunOptions {
   readonly stream: boolean;
   readonly conversationId: string;
   readonly signal?: AbortSignal | undefined;
-  /** The name that all copies of a stored chat share. Its calls are claimed under this name. */
+  /**
+   * A name that all copies of a stored chat share. Calls are claimed under this name, so that only
+   * one copy runs them.
+   */
   readonly origin?: string;
   /** The identity of the executor's store when the calls were decided. */
   readonly storeIdentity?: string | undefined;
   readonly onEvent?: (event: ChatEvent) => void;
-  /** Stores the state where it survives a crash. The run waits for it, and ends if it throws. */
+  /**
+   * Stores the state so that it survives a crash. The run waits for this function, and ends if it
+   * throws.
+   */
   readonly keep?: (state: ChatState) => Promise<void>;
 }
 
@@ -24,12 +30,13 @@ export class ChatRun {
   /** The turns in this run. The last turn may be incomplete. */
   readonly turns: ChatTurn[] = [];
   /**
-   * The newest turn with calls, with everything known about them. In the stored state, the turn is
-   * closed once every call has its result.
+   * The newest turn with calls, and the complete records of these calls. In the stored state, the
+   * turn is closed once every call has its result.
    */
   turn: OpenTurn | undefined;
   /**
-   * Aborts when the caller aborts, or when the state can't be stored. Nothing starts after that.
+   * Aborts when the caller aborts, or when the state can't be stored. After the abort, nothing
+   * starts.
    */
   readonly signal: AbortSignal;
   /** The reason for ending a run whose executor lost its store. */
@@ -55,11 +62,11 @@ export class ChatRun {
   }
 
   /**
-   * Adopts a state, and resolves when it has been stored. The last call's result closes the turn in
-   * the same step.
+   * Sets the state, and resolves when it has been stored. If every call has its result, closes the
+   * turn in the same step.
    *
-   * Only one write runs at a time, and it always stores the newest state. If several calls change the state while
-   * it's being written, their changes are stored together.
+   * Only one write runs at a time, and each write stores the newest state. If several calls change
+   * the state while it's being written, their changes are stored together.
    *
    * @throws any error from `keep`.
    */
@@ -85,12 +92,15 @@ export class ChatRun {
         const returned: unknown = listener?.(event);
         if (returned instanceof Promise) returned.catch(() => undefined);
       } catch {
-        // A listener can't stop the chat.
+        // Errors thrown by a listener are ignored.
       }
     }
   }
 
-  /** Ends the run, so that nothing more is started. The first error counts. */
+  /**
+   * Ends the run, so that nothing more is started. If several errors occur, the first error ends
+   * the run.
+   */
   readonly fail = (error: unknown): void => {
     this.#failure ??= { error };
     this.#stop.abort();

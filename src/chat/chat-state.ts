@@ -22,8 +22,8 @@ import {
 } from './thread.js';
 
 /**
- * A call that a chat is waiting for. A call is `uncertain` if the process that started it is gone,
- * so that it's unknown whether the call took effect.
+ * A call that a chat is waiting for. A call is `uncertain` if the process that started it is gone:
+ * nobody knows whether the call took effect.
  */
 export type ChatPending =
   | Pending
@@ -88,7 +88,7 @@ const toolError = z.strictObject({
   error: z.string(),
 });
 const turnEnd = z.discriminatedUnion('reason', [halt, toolError]);
-/** The reason why a call makes its turn the last one. */
+/** The reason why a call ends the run after its turn. */
 export type TurnEnd = z.output<typeof turnEnd>;
 
 const chatEnd = z.discriminatedUnion('reason', [
@@ -106,7 +106,7 @@ const chatEnd = z.discriminatedUnion('reason', [
 /** The reason why a run ended. */
 export type ChatEnd = z.output<typeof chatEnd>;
 
-/** The user's arguments, if the user changed the model's. */
+/** The arguments from the user, if they changed the model's arguments. */
 const input = json.exactOptional();
 const progress = z.discriminatedUnion('state', [
   /** `rerunOf` is the time of an earlier start, if the user lets the call run again. */
@@ -116,7 +116,7 @@ const progress = z.discriminatedUnion('state', [
   z.strictObject({ state: z.literal('waiting'), pending }),
   /**
    * The call runs when the chat continues. `grant` covers further calls that the user approved with
-   * it.
+   * this call.
    */
   z.strictObject({
     state: z.literal('approved'),
@@ -151,14 +151,14 @@ const openTurn = z.strictObject({
   calls: z.array(call).min(1).readonly(),
 });
 /**
- * A turn with calls that have no result yet. Its messages are added to the thread when every call
- * has its result.
+ * A turn with calls that have no result yet. The turn's messages are added to the thread when every
+ * call has its result.
  */
 export type OpenTurn = z.output<typeof openTurn>;
 
 /** The schema of a chat between two steps. */
 export const chatFields = {
-  /** The closed turns. Every model accepts them. */
+  /** The messages of the closed turns, which every model accepts. */
   messages: z.array(messageSchema).readonly(),
   openTurn: openTurn.exactOptional(),
   /** The reason why the last run ended. Missing while a run is in progress or calls are pending. */
@@ -168,9 +168,7 @@ export const chatFields = {
    * cached.
    */
   offered: z.array(z.strictObject({ toolName, level: z.enum(SCHEMA_LEVELS) })).readonly(),
-  /**
-   * The conversation's labels: for what it had read before its open turn, or after its last turn.
-   */
+  /** The conversation's labels, from before its open turn or after its last turn. */
   flow: (flowSchema() as z.ZodType<Flow>).exactOptional(),
 };
 /** A chat between two steps, as plain data. */
@@ -193,12 +191,12 @@ export function withCalls<S extends ChatState>(
   return freezePlain({ ...state, openTurn: { ...openTurn, calls: openTurn.calls.map(change) } });
 }
 
-/** Returns the arguments with which the user replaced the model's. */
+/** Returns the user's arguments that replace the model's arguments. */
 export function editedInput({ progress }: CallRecord): { readonly input?: Json } {
   return 'input' in progress && progress.input !== undefined ? { input: progress.input } : {};
 }
 
-/** Returns the arguments with which a call runs, or ran. */
+/** Returns the arguments that a call runs or ran with. */
 export function argumentsOf(call: CallRecord): Json {
   return editedInput(call).input ?? call.input;
 }
@@ -216,7 +214,8 @@ export function pendingOf({ openTurn }: ChatState): readonly ChatPending[] {
 }
 
 /**
- * Returns a turn's messages: the model's, and one message with the results so far, in call order.
+ * Returns a turn's messages: the model's message, and one message with the results so far, in call
+ * order.
  */
 export function messagesOf(turn: OpenTurn): readonly (AssistantMessage | ToolMessage)[] {
   const content = turn.calls.flatMap(({ callId, toolName, progress }): ToolResultPart[] =>
@@ -255,8 +254,8 @@ export function isSettled({ calls }: OpenTurn): boolean {
 }
 
 /**
- * Returns the reason why a turn is the last one. A failed call takes precedence over one that
- * halts; otherwise the model's order decides.
+ * Returns the reason why a turn is the last in its run. A failed call takes precedence over a call
+ * that halts. Among equal calls, the first in the model's order wins.
  */
 export function turnEndOf(turn: OpenTurn | undefined): TurnEnd | undefined {
   const ends = (turn?.calls ?? []).flatMap(({ progress }) =>

@@ -27,11 +27,11 @@ import { callsIn, closedMessages, ownCallsIn } from './thread.js';
 
 /**
  * Lets a model and tools take turns until the model has answered, or until a user or another
- * program is needed.
+ * program has to act.
  *
- * The promise resolves no matter what a model or a tool does wrong. `haltedReason` explains why the
- * run stopped, and `pending` lists the calls it's waiting for. To continue, append a tool message
- * with the missing results and call `chat` again, or use a `Session`.
+ * The promise resolves even if the model or a tool fails. `haltedReason` explains why the run
+ * stopped, and `pending` lists the calls it's waiting for. To continue, append a tool message with
+ * the missing results and call `chat` again, or use a `Session`.
  *
  * @throws ToolError `INVALID_ARGUMENT` for invalid options and messages, `OPEN_TOOL_CALLS` for
  * calls without a result, `MISSING_PACKAGE` if the model needs the package `ai`, and any error from
@@ -48,7 +48,7 @@ export async function chat(options: ChatOptions): Promise<ChatResult> {
  * Works like `chat`, and yields its events as they happen. The last event is `chat-completed`, with
  * the result.
  *
- * If you leave the loop over the events, the chat is aborted.
+ * Leaving the loop over the events aborts the chat.
  *
  * @throws the same errors as `chat`, at the first event.
  */
@@ -77,8 +77,8 @@ function start(options: ChatOptions, stream: boolean): AsyncGenerator<ChatEvent,
 }
 
 /**
- * Returns the events of some work. The work starts when the first event is requested, and doesn't
- * wait for its reader. If the reader leaves, the work's signal aborts.
+ * Returns the events of some work. The work starts when the first event is requested, and runs on
+ * without waiting for the reader. If the reader leaves, the work's signal aborts.
  */
 function eventStream(
   signal: AbortSignal | undefined,
@@ -97,14 +97,14 @@ function eventStream(
             () => controller.close(),
             (error: unknown) => controller.error(error),
           )
-          .catch(() => undefined); // The reader has left.
+          .catch(() => undefined); // Fails if the reader has left.
       },
       cancel: () => working,
     },
     { highWaterMark: 0 },
   ).values() as AsyncGenerator<ChatEvent, void>;
   const leave = events.return.bind(events);
-  // The iterator would wait for the requested event, and a model that hangs never produces one.
+  // Aborts first: `return` waits for a requested event, which a hanging model never produces.
   return Object.assign(events, {
     return: (value: void | PromiseLike<void>) => {
       reader.abort();
@@ -114,8 +114,8 @@ function eventStream(
 }
 
 /**
- * Returns the state of a chat that ended in the middle of a turn. Each call gets a result that says
- * how far it got, because that isn't recorded anywhere else.
+ * Returns the state of a chat that ended in the middle of a turn. Each unfinished call gets a
+ * result that says whether the call was started.
  */
 function withoutHalfDone(state: ChatState): ChatState {
   if (state.end === undefined) return state;
@@ -125,7 +125,7 @@ function withoutHalfDone(state: ChatState): ChatState {
     const output = errorOutput(
       progress === 'started'
         ? "The chat ended while the call was running; it's unknown whether it took effect"
-        : 'Not run: the chat ended before',
+        : 'Not run: the chat ended first',
     );
     return { ...call, progress: { state: 'settled', output } };
   });
@@ -166,7 +166,7 @@ export async function runChat(run: ChatRun, model: ModelStep): Promise<void> {
 
 const CANCELLED: ChatEnd = Object.freeze({ reason: 'cancelled' });
 
-/** Stores the reason why the run ended. Without a reason the run hasn't ended: it's waiting. */
+/** Stores the reason why the run ended. Without a reason, the run hasn't ended but is waiting. */
 async function end(run: ChatRun, reason: ChatEnd | undefined): Promise<void> {
   if (reason !== undefined && run.state.end === undefined)
     await run.save({ ...run.state, end: reason });
@@ -181,15 +181,18 @@ async function addStoredLabels({ state, engine, options }: ChatRun): Promise<voi
 }
 
 /**
- * Returns the state with its conversation's labels. When the chat is resumed, their store may be
- * gone.
+ * Returns the state with its conversation's labels. When the chat is resumed, the executor's store
+ * may be gone.
  */
 async function withLabels({ state, engine, options }: ChatRun): Promise<ChatState> {
   const flow = await engine.executor.flow(options.conversationId).catch(() => state.flow);
   return flow === undefined || Object.keys(flow).length === 0 ? state : { ...state, flow };
 }
 
-/** Returns the result of a program's function, or `undefined` if the caller aborts first. */
+/**
+ * Returns the result of a function that the program passed, or `undefined` if the caller aborts
+ * first.
+ */
 async function orGivenUp<T>(
   run: ChatRun,
   ask: () => T | Promise<T>,
@@ -203,10 +206,7 @@ async function orGivenUp<T>(
   }
 }
 
-/**
- * Calls the model. @returns the turn with the calls that it makes, or else the reason why the run
- * ends.
- */
+/** Calls the model. @returns the turn with the model's calls, or the reason why the run ends. */
 async function askForTurn(
   run: ChatRun,
   model: ModelStep,
@@ -237,15 +237,15 @@ async function askForTurn(
       conversationId,
       flowOfCalls(served, registry, { before: {}, at: clock.now() }),
     );
-  // Stored before the calls run, because the content read so far may have caused them.
+  // Stores the labels before the calls run, because content read so far may have caused the calls.
   const state = await withLabels(run);
   const calls = ownCallsIn(message);
   if (calls.length === 0) {
     const end = { reason: 'completed', finishReason } as const;
     // Services reject messages without content.
     const closed = message.content.length === 0 ? messages : [...messages, message];
-    // Stored together: if the process ended between the two, the model would be asked to answer
-    // itself.
+    // Stores the message and the end together.
+    // If the process ended in between, the model would be asked to answer itself.
     await run.save({ ...state, offered, messages: closed, end });
     run.tell({ type: 'turn-completed', turn });
     return end;
@@ -254,7 +254,7 @@ async function askForTurn(
     ? {
         state: 'settled',
         output: errorOutput(
-          `Not run: the answer was cut off (${finishReason}), and the call may be incomplete; make it again`,
+          `Not run: the answer was cut off (${finishReason}), so the call may be incomplete. Make the call again`,
         ),
       }
     : { state: 'not_started' };
@@ -268,7 +268,7 @@ async function askForTurn(
   return run.turn!;
 }
 
-/** Finish reasons of answers that were cut off. Their calls can be incomplete. */
+/** Finish reasons of answers that were cut off. The calls in such answers can be incomplete. */
 const CUT_OFF: ReadonlySet<string> = new Set(['length', 'content-filter']);
 
 function modelFailed(error: unknown): ChatEnd {
@@ -282,8 +282,8 @@ function modelFailed(error: unknown): ChatEnd {
 }
 
 /**
- * Leaves every call that would otherwise run to the program, no matter what its tool or an approval
- * says. Used in `manual` mode.
+ * Leaves every call to the program instead of running it, whatever its tool or an approval says.
+ * Used in `manual` mode.
  */
 async function leaveCalls(run: ChatRun, { index: turn, calls }: OpenTurn): Promise<void> {
   const { registry, principal, clock } = run.engine;

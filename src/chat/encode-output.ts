@@ -13,7 +13,7 @@ import {
   type ToolOutput,
 } from './thread.js';
 
-/** A value from a tool, a user or a program, and the content parts that go with it. */
+/** A value from a tool, a user or a program, with its content parts. */
 interface Result {
   readonly value: unknown;
   readonly content?: readonly ContentPart[];
@@ -45,7 +45,7 @@ export function encodeResult({ value, content = [], maxResultBytes }: Result): T
     return aiSDKContent(readOutcome({ ...facts, status: 'ok', value, content, ...bound }).content);
   }
   const shown = boundText(text, maxResultBytes);
-  // A message puts at most five levels around a result.
+  // A message adds at most five levels around a result.
   const isText = typeof value === 'string' || shown !== text || isDeeper(data, DEEPEST_MESSAGE - 5);
   return isText ? { type: 'text', value: shown } : { type: 'json', value: data };
 }
@@ -62,7 +62,8 @@ export function deniedOutput(reason: string): ToolOutput {
 /**
  * Returns the result of a tool as a model reads it.
  *
- * @param encode The program's own encoder, which may throw any error. Models don't see its message.
+ * @param encode The program's own encoder, which may throw any error. Models don't see the error's
+ * message.
  * @throws ToolError `INVALID_RESULT`, with a message for models. `details` explain that the tool
  * ran, and why the result can't be shown.
  */
@@ -83,7 +84,7 @@ export function encodeOutcome(
     const message =
       encode === undefined
         ? unshownText(toolName, reason)
-        : `${toolName} ran, but its result cannot be shown: it could not be encoded`;
+        : `${toolName} ran, but its result can't be shown: it couldn't be encoded`;
     throw new ToolError('INVALID_RESULT', message, { details: { ran: true, reason } });
   }
 }

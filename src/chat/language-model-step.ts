@@ -20,8 +20,8 @@ import {
 
 /**
  * Returns the function that calls an AI SDK model, through the SDK's `generateText` and
- * `streamText`. They convert older models, retry failed requests and parse the answer. The tools
- * passed to them can't run.
+ * `streamText`. The SDK's functions convert older models, retry failed requests and parse the
+ * answer. The tools passed to the SDK can't run.
  *
  * @param options The SDK's options for each request, such as `temperature` and `maxRetries`.
  * @throws ToolError `MISSING_PACKAGE` if `ai` isn't installed.
@@ -51,7 +51,7 @@ export async function languageModelStep(
       yield answerOf(await ai.generateText(settings), raw);
       return;
     }
-    const result = ai.streamText({ ...settings, onError: () => undefined }); // By default it writes to the console.
+    const result = ai.streamText({ ...settings, onError: () => undefined }); // The SDK's default handler writes to the console.
     const { response, toolCalls, finishReason, totalUsage } = result;
     const answer = Promise.all([response, toolCalls, finishReason, totalUsage]);
     answer.catch(() => undefined);
@@ -87,7 +87,7 @@ function toolSet(tools: ModelRequest['tools'], ai: typeof Sdk): ToolSet {
 
 /**
  * Returns the instructions separately from the messages, because newer versions of the SDK refuse
- * them among the messages.
+ * instructions among the messages.
  */
 function withSystem({ system, messages }: ModelRequest) {
   const texts = messages.flatMap(({ role, content }) => (role === 'system' ? [content] : []));
@@ -100,8 +100,8 @@ function withSystem({ system, messages }: ModelRequest) {
 }
 
 /**
- * Returns a message that services accept. Services reject arguments that aren't an object. The
- * call's result explains what was wrong.
+ * Returns a message that services accept. Replaces arguments that aren't an object, because
+ * services reject them. The call's result explains the error.
  */
 function sendable(message: ChatMessage): ChatMessage {
   if (message.role !== 'assistant' || typeof message.content === 'string') return message;
@@ -128,9 +128,9 @@ function answerOf(
   const message = messages.find(({ role }) => role === 'assistant') as AssistantMessage | undefined;
   const { content = [] } = message ?? {};
   const parts = typeof content === 'string' ? [{ type: 'text', text: content }] : content;
-  // If the model's arguments weren't valid JSON, the message has empty arguments, and a tool
-  // without parameters would run. `toolCalls` contains the model's original arguments, in the same
-  // order. Ids don't help, because they may be missing or duplicate.
+  // For invalid JSON, the message has empty arguments, and a tool without parameters would run.
+  // `toolCalls` contains the model's original arguments, in the same order.
+  // Calls can't be matched by id, because ids may be missing or duplicate.
   const written = toolCalls.map(({ input }) => input as Json);
   const withInputs = parts.map((part) => {
     if (part.type !== 'tool-call' || written.length === 0) return part;
@@ -164,8 +164,8 @@ type Part = { readonly type: string; readonly input: unknown };
 type Ask<Answer> = (...args: unknown[]) => Promise<Answer>;
 
 /**
- * Returns the model, except that the calls in a complete answer get unique ids, and their arguments
- * are added to `raw`.
+ * Returns the model with a change to its complete answers: their calls get unique ids, and the
+ * calls' arguments are added to `raw`.
  *
  * The SDK's `generateText` finds calls by id, so two calls with the same id, or without one, would
  * get the same arguments.

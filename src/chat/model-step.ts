@@ -4,8 +4,8 @@ import type { JsonSchema } from '../tool/tool-schema.js';
 import type { AssistantMessage, ChatMessage } from './thread.js';
 
 /**
- * An AI SDK model, or its name. The type describes its shape, so that any major version of the SDK
- * fits.
+ * An AI SDK model, or its name. The type describes the shape of a model, so that any major version
+ * of the SDK fits.
  */
 export type LanguageModel =
   | string
@@ -19,9 +19,9 @@ export type LanguageModel =
 
 /** A request for one answer. */
 export interface ModelRequest {
-  /** The instructions before the messages. Missing if there are none. */
+  /** The instructions before the messages. Missing if there are no instructions. */
   readonly system?: string;
-  /** The thread. Every call in it has its result, and tool names match `tools`. */
+  /** The thread. Every call in the thread has its result, and tool names match `tools`. */
   readonly messages: readonly ChatMessage[];
   /** The tools, under names that every service allows. */
   readonly tools: readonly {
@@ -58,7 +58,7 @@ export type ModelPart =
     };
 
 /**
- * Calls a model once. The last part is the complete answer. If something goes wrong, it throws.
+ * Calls a model once. The last part is the complete answer. Throws if the model fails.
  *
  * You can pass a function of this type wherever a model is expected.
  */

@@ -38,9 +38,14 @@ interface OfferedTool {
  */
 export class ToolOffers {
   readonly #engine: CheckedEngine;
-  /** The tool that finds other tools, if the registry has none, and the executor that runs it. */
+  /**
+   * The tool that the chat adds to find other tools, if any, and the executor that runs this tool.
+   */
   readonly #search: { readonly entry: ToolEntry; readonly executor: ToolExecutor } | undefined;
-  /** Tools that a search found in this run or before. The model sees them from then on. */
+  /**
+   * Tools that a search found in this run or an earlier run. The model sees found tools in every
+   * later turn.
+   */
   readonly #found = new Set<string>();
   #hasOffered = false;
 
@@ -57,7 +62,7 @@ export class ToolOffers {
     if (registry.has(tool.name))
       throw new ToolError(
         'DUPLICATE_TOOL',
-        `The chat adds a tool named ${tool.name} that explains other tools, and one of your tools already has this name. Rename yours, or set toolSearch: false.`,
+        `The chat adds a tool named ${tool.name} that explains other tools, and one of your tools already has this name. Rename your tool, or set toolSearch: false.`,
       );
     const own = new ToolMetadataRegistry();
     const [entry] = own.register(tool);
@@ -77,13 +82,13 @@ export class ToolOffers {
   }
 
   /**
-   * Returns true if the model may call a tool. It may not call a tool that exists but wasn't
-   * selected.
+   * Returns true if the model may call a tool. A registered tool that wasn't selected can't be
+   * called.
    */
   has(toolName: string, { offered }: ChatState): boolean {
     const entry = this.#engine.registry.get(toolName);
     if (this.#engine.selectTools === undefined || entry === undefined) return true;
-    if (!this.#hasOffered && offered.length === 0) return true; // The thread comes from elsewhere.
+    if (!this.#hasOffered && offered.length === 0) return true; // The thread doesn't come from this chat.
     return offered.some((tool) => tool.toolName === entry.name);
   }
 
@@ -98,8 +103,8 @@ export class ToolOffers {
 
   /**
    * Returns the tools for the next turn: the search tool, the tools shown before, the selected
-   * tools, and those that the search found. Limits apply to all of them, budgets only to the
-   * selection.
+   * tools, and the tools that a search found. Limits apply to all these tools, but budgets only to
+   * the selection.
    */
   async next(state: ChatState, index: number): Promise<Offer> {
     const { registry, selectTools: select, toolChoice } = this.#engine;
@@ -128,7 +133,7 @@ export class ToolOffers {
         'TOOL_NOT_FOUND',
         `There is no tool ${describeValue(toolChoice.toolName)}. Use the name of a registered tool in toolChoice.`,
       );
-    // The model must see the whole tool if it has to call it.
+    // Shows the full definition, because the model has to call this tool.
     if (entry !== undefined) tools.set(entry.name, shown(entry, 'full'));
     return { tools: [...tools.values()], forced: entry?.name ?? forced! };
   }
@@ -151,7 +156,7 @@ export class ToolOffers {
     const previous = before.length === 0 ? {} : { previous: asPrevious(before) };
     const { tools, error } = selectTools(registry, { ...select, text, ...previous });
     if (error !== undefined && before.length === 0) throw error;
-    // A tool shown only because of its priority would keep its place for the whole thread.
+    // Omits tools selected by priority alone: they would keep their place for the whole thread.
     return [...before, ...tools.filter(({ reason }) => reason !== 'high_priority')];
   }
 }

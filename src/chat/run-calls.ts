@@ -27,7 +27,7 @@ import { deniedOutput, encodeOutcome, errorOutput } from './encode-output.js';
 import { cloneMessage, type ToolOutput } from './thread.js';
 
 type Failed = Extract<ToolOutcome, { status: 'error' }>;
-/** The output that the model reads, and the reason why the run ends if the call ends it. */
+/** The output that the model reads, and the reason why the run ends if the call ends the run. */
 type Settled = { readonly output: ToolOutput; readonly end?: TurnEnd };
 
 /** Returns the calls of the open turn that can run now. */
@@ -37,7 +37,7 @@ export function runnableCalls(
 ): readonly CallRecord[] {
   return (openTurn?.calls ?? []).filter(({ toolName, progress: { state } }) => {
     if (state === 'not_started' || state === 'approved') return true;
-    // A call that another process started runs again only if repeating it does no harm.
+    // A call that another process started runs again only if the tool is safe to repeat.
     const entry = state === 'started' ? registry.get(toolName) : undefined;
     return entry !== undefined && isRepeatable(entry);
   });
@@ -45,9 +45,9 @@ export function runnableCalls(
 
 /**
  * Runs the calls of the open turn that can run. Each step of a call is saved before the next step
- * begins, so a call never starts before the record says so.
+ * begins, so a call never runs without a record of its start.
  *
- * @throws any error from saving. No further call starts then.
+ * @throws any error from saving. After an error, no further call starts.
  */
 export async function runCalls(run: ChatRun, { index }: OpenTurn): Promise<void> {
   const groups = new Map<ToolExecutor, CallRecord[]>();
@@ -65,8 +65,8 @@ export async function runCalls(run: ChatRun, { index }: OpenTurn): Promise<void>
 }
 
 /**
- * Returns the outcome of a call that doesn't go to an executor: it has no tool name, or the model
- * didn't see its tool.
+ * Returns the outcome of a call that doesn't go to an executor because it has no tool name or the
+ * model didn't see its tool.
  */
 function refusalOf(run: ChatRun, call: CallRecord): ToolOutcome | undefined {
   const { callId, toolName, progress } = call;
@@ -75,7 +75,7 @@ function refusalOf(run: ChatRun, call: CallRecord): ToolOutcome | undefined {
   const message =
     toolName === ''
       ? 'The call has no tool name. Call one of the tools that you see.'
-      : `You can't call ${describeValue(toolName)}, because it isn't among the tools that you see. Call one of those.`;
+      : `You can't call ${describeValue(toolName)}, because it isn't among the tools that you see. Call one of the tools that you see.`;
   const facts = { callId, toolName, durationMs: 0, attempts: 0, cached: false };
   return { ...facts, status: 'error', code: 'TOOL_NOT_FOUND', message };
 }
@@ -129,7 +129,8 @@ async function executeAll(
  * Makes sure that no other copy of the session has run this call, because a snapshot can be loaded
  * and continued twice.
  *
- * @throws ToolError `ALREADY_RESOLVED`. The call stays uncertain here.
+ * @throws ToolError `ALREADY_RESOLVED` if another copy has run the call. In this copy, the call
+ * stays uncertain.
  */
 async function claim(run: ChatRun, executor: ToolExecutor, call: CallRecord): Promise<void> {
   const { origin, storeIdentity } = run.options;
@@ -144,14 +145,14 @@ async function claim(run: ChatRun, executor: ToolExecutor, call: CallRecord): Pr
   if (await executor.claim(key, storeIdentity)) return;
   throw new ToolError(
     'ALREADY_RESOLVED',
-    `Another copy of this session has already started this call to ${entry.name}. Find out what it did.`,
+    `Another copy of this session has already started this call to ${entry.name}. Find out what that call did.`,
     { details: { callId } },
   );
 }
 
 /**
- * Returns the user's answer. An approval counts if it matches: same tool, arguments, principal and
- * preview, and no greater danger.
+ * Returns the user's answer. An approval is valid only for the same tool, arguments, principal and
+ * preview, and for at most the same danger.
  */
 function answerTo(asked: PendingApproval, call: CallRecord | undefined): Confirmation {
   if (call?.progress.state !== 'approved') return 'later';
@@ -167,7 +168,7 @@ function answerTo(asked: PendingApproval, call: CallRecord | undefined): Confirm
     canonicalJson(factsOf(asked)) === canonicalJson(factsOf(shown)) &&
     canonicalJson(asked.input) === canonicalJson(edited === undefined ? shown.input : edited) &&
     dangerRank(asked.danger) <= dangerRank(shown.danger) &&
-    // The user saw no preview for arguments that they changed.
+    // For arguments that the user changed, there was no preview to compare.
     (edited !== undefined || previewDigestOf(asked) === previewDigestOf(shown));
   if (!isShown) return 'later';
   return grant === undefined ? true : { grant };
@@ -183,20 +184,19 @@ async function record(
 ): Promise<void> {
   if (outcome.status === 'error') {
     const { code, message } = outcome;
-    if (code === 'ABORTED' && run.signal.aborted) return; // The record stays as it is.
+    if (code === 'ABORTED' && run.signal.aborted) return; // The call's record doesn't change.
     if (!wasStarted && code === 'STATE_UNAVAILABLE') {
-      // Nothing ran. The call can run when the store is back.
+      // The tool didn't run. The call can run when the store is available again.
       run.lost ??= { reason: 'error', error: { code, message } };
       return;
     }
-    if (!wasStarted && code === 'ALREADY_RESOLVED' && outcome.attempts === 0) return; // Recorded by another copy.
+    if (!wasStarted && code === 'ALREADY_RESOLVED' && outcome.attempts === 0) return; // Another copy of the session records the outcome.
   }
   const { callId, progress } = call;
   const facts = { turn, callId, toolName: outcome.toolName };
   const isWaiting = outcome.status === 'manual' || outcome.status === 'approval_required';
   if (!isWaiting) run.tell({ type: 'tool-completed', ...facts, outcome });
-  // If the schema rejects arguments that the user changed, the user is asked again, because the
-  // model made no mistake.
+  // If the schema rejects the user's own arguments, asks the user again instead of the model.
   const isRefusedEdit =
     outcome.status === 'error' &&
     outcome.code === 'INVALID_INPUT' &&
@@ -265,7 +265,7 @@ async function settledBy(run: ChatRun, call: CallRecord, outcome: ToolOutcome): 
       try {
         return { ...halt, output: encodeOutcome(outcome, run.engine.encode) };
       } catch (error) {
-        // The tool ran, and its value can't be shown to the model.
+        // The tool ran, but its value can't be shown to the model.
         if (!isToolError(error)) throw error;
         return { ...halt, ...(await failed(error.code, error.message, error.details)) };
       }
@@ -280,14 +280,14 @@ function haltOf({ callId }: CallRecord, haltedReason: string, given: unknown) {
   try {
     value = cloneMessage((given ?? null) as Json, 'the value of a halt', 'INVALID_RESULT');
   } catch {
-    // The model gets the reason.
+    // The value is dropped, and the model gets only the reason.
   }
   return { end: { reason: 'halt', haltedReason, callId, value } as const };
 }
 
 /**
- * Returns what `onToolError` decides about a failed call. If it fails itself, or returns an unknown
- * value, the run ends.
+ * Returns what `onToolError` decides about a failed call. If the function fails or returns an
+ * unknown value, the run ends.
  */
 async function afterError(run: ChatRun, call: CallRecord, outcome: Failed): Promise<Settled> {
   const { onToolError, encode } = run.engine;

@@ -5,8 +5,8 @@ import type { ChatState } from './chat-state.js';
 import { callsIn, type ToolCallPart } from './thread.js';
 
 /**
- * Returns the labels of a stored chat: those stored with it, and those of its calls. The process
- * that continues the chat may not have run these calls.
+ * Returns the labels of a stored chat: its stored labels, and the labels that its calls add.
+ * Another process may have run these calls.
  */
 export function flowOfThread(
   { messages, openTurn, flow }: ChatState,

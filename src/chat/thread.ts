@@ -4,13 +4,13 @@ import { invalidArgument, refusal, toIssues } from '../core/issues.js';
 import { canonicalJson, cloneFrozen, isPlainObject, type Json } from '../core/plain-data.js';
 import { publicMessage } from '../core/public-message.js';
 
-// Messages have the AI SDK's formats. The schemas are strict about the fields that tooldex reads,
-// and allow parts that services add.
+// Messages have the AI SDK's formats.
+// The schemas are strict about fields that tooldex reads, and allow parts that services add.
 
 export const json = z.custom<Json>((value) => value !== undefined, { error: 'plain data' });
 export const id = z.string().min(1).max(512);
 export const toolName = z.string().max(512);
-/** Data that a service wants returned with a message or a part of it. */
+/** Data from a service that must be sent back with a message or its part. */
 const providerOptions = z
   .custom<Readonly<Record<string, Json>>>(isPlainObject, { error: 'an object of plain data' })
   .exactOptional();
@@ -36,13 +36,13 @@ const toolCall = z.strictObject({
   type: z.literal('tool-call'),
   toolCallId: id,
   toolName,
-  /** The arguments; text if the model didn't write valid JSON. */
+  /** The arguments, or text if the model didn't write valid JSON. */
   input: json,
   /**
    * The arguments as the model's service sent them, if that differs from `JSON.stringify(input)`.
    */
   rawInput: z.string().exactOptional(),
-  /** `true` if the model's service runs the tool itself. Then the result is in the same message. */
+  /** True if the model's service ran the tool itself. If so, the result is in the same message. */
   providerExecuted: z.boolean().exactOptional(),
   providerOptions,
 });
@@ -59,7 +59,7 @@ const toolResult = z.strictObject({
 /** The result of a call, in a message with the role `tool`. */
 export type ToolResultPart = Readonly<z.output<typeof toolResult>>;
 
-/** Any other part, such as reasoning, a file or an image. It's passed on unchanged. */
+/** Any other part, such as reasoning, a file or an image. Other parts are passed on unchanged. */
 const other = z.looseObject({
   type: z
     .string()
@@ -101,7 +101,7 @@ export function callsIn({ content }: AssistantMessage): readonly ToolCallPart[] 
     : content.filter((part): part is ToolCallPart => part.type === 'tool-call');
 }
 
-/** Returns a message's calls that run here, without those that the model's service ran itself. */
+/** Returns the calls in a message without the calls that the model's service ran itself. */
 export function ownCallsIn(message: AssistantMessage): readonly ToolCallPart[] {
   return callsIn(message).filter(({ providerExecuted }) => providerExecuted !== true);
 }
@@ -114,9 +114,9 @@ export function textOf({ content }: AssistantMessage): string {
 }
 
 /**
- * Returns a message in which every call has a unique id. An id that is missing, already taken or
- * used twice is replaced, because results couldn't be told apart. The same goes for a result that
- * the model's service put into the same message.
+ * Returns a message in which every call has a unique id. Replaces an id that is missing, already
+ * taken or used twice, because results couldn't be told apart. Also replaces the id in a result
+ * that the model's service put into the same message.
  */
 export function withUniqueIds(message: unknown, taken: Set<unknown>): unknown {
   if (!isPlainObject(message) || !Array.isArray(message['content'])) return message;
@@ -138,8 +138,8 @@ export function withUniqueIds(message: unknown, taken: Set<unknown>): unknown {
 }
 
 /**
- * Maximum depth of one message or result. Plain data may be 64 levels deep. The difference is for
- * the structures around messages in results and snapshots.
+ * The maximum depth of one message or result. Plain data may be 64 levels deep, but results and
+ * snapshots add levels around messages.
  */
 export const DEEPEST_MESSAGE = 48;
 
@@ -156,9 +156,7 @@ export function cloneMessage<T>(value: T, what: string, code: ToolErrorCode): T 
   );
 }
 
-/**
- * Returns a frozen copy of plain data. @throws ToolError `code` for anything else, with its place.
- */
+/** Returns a frozen copy of plain data. @throws ToolError `code` with the path of anything else. */
 export function clonePlain<T>(value: T, what: string, code: ToolErrorCode): T {
   try {
     return cloneFrozen(value);
@@ -176,7 +174,8 @@ export function isDeeper(value: unknown, depth: number): boolean {
 /** A thread in the form that models accept, and its calls without a result. */
 interface Thread {
   /**
-   * One tool message follows each message with calls. Its results are in the order of the calls.
+   * One tool message follows each message with calls. The results in it are in the order of the
+   * calls.
    */
   readonly messages: readonly ChatMessage[];
   readonly open: readonly ToolCallPart[];
@@ -190,8 +189,7 @@ interface Thread {
  */
 function readThread(given: unknown): Thread {
   if (!Array.isArray(given)) throw invalidArgument('messages as a list', given);
-  // This copy is used instead of zod's, which loses keys such as `__proto__` that arguments may
-  // have.
+  // Uses this copy instead of zod's, which loses keys of arguments such as `__proto__`.
   const copy = given.map((message: unknown, at) =>
     cloneMessage(message, `messages[${at}]`, 'INVALID_ARGUMENT'),
   ) as readonly ChatMessage[];
@@ -217,7 +215,7 @@ function readThread(given: unknown): Thread {
   return { messages: Object.freeze(messages), open };
 }
 
-/** Returns the results of one turn, each once. Calls without a result are added to `open`. */
+/** Returns the results of one turn without duplicates. Adds calls without a result to `open`. */
 function inOrderOf(
   calls: readonly ToolCallPart[],
   results: readonly ToolResultPart[],
@@ -247,7 +245,7 @@ function inOrderOf(
       );
     byId.set(callId, before ?? result);
   }
-  // A service that runs its own tools puts their results into its message.
+  // A service that runs its own tools puts the results into the assistant's message.
   open.push(
     ...calls.filter(
       (call) => byId.get(call.toolCallId) === undefined && call.providerExecuted !== true,

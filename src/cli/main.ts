@@ -5,12 +5,13 @@ import { processTerminal } from './terminal/terminal.js';
 
 const args = process.argv.slice(2);
 const terminal = processTerminal(process);
-// Other users can see command lines in the list of processes.
+// Hides secrets on the command line, because other users can list processes.
 if (args.some((each) => /^--(?:token|redis)(?:=|$)/.test(each))) process.title = 'tooldex';
 let importing: string | undefined;
 let finished = false;
 
-// The user's files run in this process. They may end it, or leave nothing for it to wait for.
+// The user's files run in this process.
+// These files may end the process, or wait for a promise that never resolves.
 process.exitCode = EXIT.findings;
 process.on('exit', () => {
   if (finished) return;

@@ -18,8 +18,8 @@ const WRONG_USAGE: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * A command file that is imported when the command line uses one of its commands, and the commands'
- * summaries by usage.
+ * A file of commands, imported when the command line uses one of these commands. `summaries`
+ * describes each command.
  */
 type Family = readonly [
   load: () => Promise<{ readonly commands: Readonly<Record<string, Command>> }>,
@@ -158,7 +158,7 @@ export async function runCli(
       outputError: () => undefined,
     });
   const loaders = new Map<Program, () => Promise<Command>>();
-  /** Adds a command's options once the command line uses it. */
+  /** Adds a command's options when the command line uses the command. */
   const define = async (_: Program, program: Program) => {
     current = await loaders.get(program)?.();
     if (current === undefined) return;
@@ -244,8 +244,8 @@ export function reportError(
 }
 
 /**
- * Returns true if the command line asks for JSON. The command line itself may be invalid, so it
- * isn't parsed.
+ * Returns true if the command line asks for JSON. Doesn't parse the command line, because it may be
+ * invalid.
  */
 function wantsJson(args: readonly string[]): boolean {
   return ` ${args.join(' ')} -- `.split(' -- ')[0]!.includes(' --json');

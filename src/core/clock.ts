@@ -15,8 +15,8 @@ interface TimerOptions {
  */
 export interface Clock {
   /**
-   * Returns the time in milliseconds since 1970, for dates that are shown. It can jump when the
-   * system time is changed.
+   * Returns the milliseconds since 1970. Use it for dates shown to users. The value jumps when
+   * the system time is changed.
    */
   now(): number;
   /**
@@ -29,8 +29,8 @@ export interface Clock {
 }
 
 /**
- * The system clock. Node fires timers over 2³¹−1 ms immediately, so longer delays are reduced to
- * that.
+ * The system clock. Node fires timers over 2³¹−1 ms immediately, so longer delays are shortened
+ * to 2³¹−1 ms.
  */
 export const systemClock: Clock = Object.freeze({
   now: () => Date.now(),
@@ -57,8 +57,8 @@ export function pauseFor(ms: number, clock: Clock, signal?: AbortSignal): Promis
 const TURNS = 20;
 
 /**
- * Waits until nothing is running, for at most a few microtask turns. Work that stops as soon as its
- * signal is aborted therefore ends together with its call.
+ * Waits until nothing is running, but at most a few microtask turns. Work that stops as soon as its
+ * signal is aborted can thus end together with its call.
  */
 export async function untilQuiet(running: () => number): Promise<void> {
   for (let turn = 0; turn < TURNS && running() > 0; turn++) await Promise.resolve();

@@ -3,11 +3,11 @@ import { sha256 } from '@noble/hashes/sha2.js';
 import { bytesToHex, utf8ToBytes } from '@noble/hashes/utils.js';
 
 /**
- * Node's own crypto module, if the program runs in Node. It's 5 to 14 times as fast as the bundled
- * library.
+ * Node's own crypto module, if the program runs in Node. Node's module is 5 to 14 times as fast as
+ * the bundled library.
  *
- * It isn't imported, so that bundles for browsers and edge runtimes don't contain Node modules.
- * It's loaded on first use, because loading takes a few milliseconds.
+ * The module isn't imported, so that bundles for browsers and edge runtimes don't contain Node
+ * modules. Loading takes a few milliseconds, so the module is loaded on first use.
  */
 const node = () => nodeProcess()?.getBuiltinModule?.('node:crypto');
 
@@ -16,8 +16,8 @@ interface Digesting {
 }
 
 /**
- * Returns Node's `process`, if there is one. Typed by hand because this file is also part of the
- * web page, which is type-checked without Node's types.
+ * Returns Node's `process`, if there is one. The type is written by hand, because this file is also
+ * part of the web page, which is type-checked without Node's types.
  */
 function nodeProcess() {
   return (globalThis as { readonly process?: unknown }).process as
@@ -74,8 +74,8 @@ export function environment(): Readonly<Record<string, string | undefined>> {
 }
 
 /**
- * Node's own base64 implementation, if the program runs in Node. It's more than 20 times as fast as
- * `atob` and `btoa`.
+ * Node's own base64 implementation, if the program runs in Node. Node's implementation is more than
+ * 20 times as fast as `atob` and `btoa`.
  */
 const nodeBuffer = () =>
   (globalThis as { readonly Buffer?: unknown }).Buffer as
@@ -98,8 +98,8 @@ export function base64Of(bytes: Uint8Array): string {
 }
 
 /**
- * Returns the number of bytes encoded by a base64 string. Returns `undefined` unless the string is
- * padded and has no spaces, as model APIs require.
+ * Returns the number of bytes encoded by a base64 string. Returns `undefined` if the string has
+ * spaces or lacks its padding, because model APIs reject it.
  */
 export function base64Size(text: string): number | undefined {
   const padding = text.endsWith('==') ? 2 : text.endsWith('=') ? 1 : 0;

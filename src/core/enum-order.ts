@@ -49,8 +49,8 @@ const { READ_ONLY, WRITE, EXECUTE, COMPUTE, NETWORK, MIXED } = ExecutionCategory
  * Maps each execution category to the categories that can't run at the same time. The relation is
  * symmetric.
  *
- * A write conflicts with writes and executes, an execute with writes and executes, and a mixed call
- * with every other call. Calls that only read or compute can run at the same time.
+ * Writes and executes conflict with each other and among themselves. A mixed call conflicts with
+ * every call. Calls that only read or compute can run at the same time.
  */
 const CONFLICTS: Readonly<Record<ExecutionCategory, readonly ExecutionCategory[]>> = Object.freeze({
   [READ_ONLY]: [MIXED],
@@ -68,8 +68,8 @@ interface ConcurrencyAxes {
 }
 
 /**
- * Returns the stricter of a tool's access mode and execution category, as a category. Both the
- * derived sets and the planner use it.
+ * Returns the stricter of a tool's access mode and execution category, as a category. The derived
+ * sets and the planner use this function.
  */
 export function concurrencyOf({
   accessMode,

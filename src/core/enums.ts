@@ -2,8 +2,9 @@
  * The vocabulary of tool metadata: seven enums, each a frozen object and a union type with the same
  * name.
  *
- * They're objects instead of TypeScript enums so that plain literals work (`accessMode: 'write'`),
- * bundlers can drop unused enums, and files that import them work with type stripping.
+ * The enums are objects instead of TypeScript enums so that plain literals work (`accessMode:
+ * 'write'`) and bundlers can drop unused enums. Files that import these objects also work with type
+ * stripping.
  */
 
 /**
@@ -29,7 +30,7 @@ export const AccessMode = Object.freeze({
   WRITE: 'write',
   /** Runs code or other programs. */
   EXECUTE: 'execute',
-  /** Does several of these, or is unknown. */
+  /** Does several of the above, or isn't known. */
   MIXED: 'mixed',
 });
 export type AccessMode = (typeof AccessMode)[keyof typeof AccessMode];

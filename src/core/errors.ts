@@ -62,14 +62,14 @@ interface ToolErrorOptions {
 }
 
 /**
- * Marks every `ToolError`. It's a shared symbol, because multiple loaded copies of the package must
+ * Marks every `ToolError`. The symbol is shared, because multiple loaded copies of the package must
  * recognize each other's errors.
  */
 const BRAND = Symbol.for('tooldex/error/v1');
 
 /**
- * The only error class of the library. `code` identifies the kind of error, and `details` contains
- * the facts.
+ * The only error class of the library. `code` identifies the kind of error, and `details`
+ * contains data about it.
  */
 export class ToolError extends Error {
   override readonly name: string = 'ToolError';

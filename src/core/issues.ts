@@ -32,8 +32,8 @@ export const AWAIT = 'Await it first.';
  * Returns a handler for the `catch` of an optional package's `import()`. The handler throws
  * `MISSING_PACKAGE` with advice on what to install.
  *
- * Put the `import()` of a literal name directly before it. Bundlers then include the package if
- * it's installed, and still work if it isn't.
+ * Attach the handler directly to an `import()` with a literal name. Bundlers then include an
+ * installed package, and still work without the package.
  */
 export function missingPackage(
   name: string,
@@ -118,7 +118,7 @@ export function isWordedByZod({ message }: z.core.$ZodIssue): boolean {
 /**
  * Returns what a zod issue expects, worded to follow "Expected".
  *
- * @param forModel Omits the message of the schema's author, because it's part of the advice.
+ * @param forModel True to omit the schema author's message, because the advice already contains it.
  */
 export function expectationOf(issue: z.core.$ZodIssue, forModel = false): string {
   const words = isWordedByZod(issue) ? undefined : issue.message.replace(/^expected /i, ''); // A refinement's message can be a whole sentence.
@@ -174,7 +174,7 @@ function formatOf(issue: z.core.$ZodIssueInvalidStringFormat): string {
     : `a valid ${message.startsWith('Invalid ') ? message.slice(8) : format}`;
 }
 
-/** The expected value if a value is missing. */
+/** The words after "Expected" in the message for a missing value. */
 export const REQUIRED = 'a value (it is required)';
 
 /** Translates a zod or JSON Schema type name into plain English. */
@@ -209,11 +209,11 @@ export function kindOf(value: unknown): string {
   }
 }
 
-/** Additional information about a failed refinement. Pass them to zod as `params`. */
+/** Additional information about a failed refinement. Pass this object to zod as `params`. */
 export interface IssueHints {
   /** The advice, as a complete sentence. */
   readonly advice?: string;
-  /** Shows only the kind of the value, not the value itself. */
+  /** Shows the kind of the value instead of the value. */
   readonly secret?: boolean;
 }
 
@@ -235,10 +235,10 @@ const KNOWN = 'known: ';
 
 /**
  * Returns a message with the keys that an object accepts, for `safeParse(value, { error: knownKeys
- * })`. `toIssues` uses it to suggest names for unknown keys.
+ * })`. `toIssues` uses this message to suggest names for unknown keys.
  *
- * zod reveals which object rejected a key only while parsing, so the accepted keys are passed in
- * the issue's message.
+ * zod reveals the object that rejected a key only during parsing. The issue's message therefore
+ * contains the keys that this object accepts.
  */
 export function knownKeys(issue: z.core.$ZodRawIssue): string | undefined {
   if (issue.code !== 'unrecognized_keys') return undefined;
@@ -336,6 +336,6 @@ function valueAt(input: unknown, path: Issue['path']): unknown {
   return path.reduce<unknown>((value, step) => {
     if (typeof value === 'object' && value !== null)
       return (value as Record<PropertyKey, unknown>)[step];
-    return step === 0 ? value : undefined; // A single value is treated as a list of one.
+    return step === 0 ? value : undefined; // Treats a single value as a list with one item.
   }, input);
 }

@@ -14,7 +14,10 @@ export const LIMITS = Object.freeze({
   sentenceLength: 8_192,
   /** The maximum delay of a timer, in milliseconds. Timers with a longer delay fire immediately. */
   timerMs: 2_147_483_647,
-  /** The maximum number of characters of a request that are read. The rest is ignored. */
+  /**
+   * The maximum number of characters of a request that are read. All further characters are
+   * ignored.
+   */
   queryLength: 8_192,
   /** The default number of tools in a selection. */
   selectedTools: 12,

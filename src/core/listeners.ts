@@ -12,7 +12,7 @@ export class Listeners<Event> {
     return this.#listeners.size;
   }
 
-  /** Calls the function for every event. Returns a function that removes it. */
+  /** Calls the function for every event. Returns a function that removes the listener. */
   add(call: (event: Event) => unknown): () => void {
     const listener = { call };
     this.#listeners.add(listener);
@@ -52,12 +52,13 @@ const waiting = new WeakMap<AbortSignal, Set<() => void>>();
  * Calls `call` once when the signal is aborted. Returns a function that cancels the callback.
  *
  * All callbacks of a signal share one listener, which is removed together with the last callback.
- * Otherwise, Node would warn about a leak as soon as eleven calls share a signal.
+ * With one listener per callback, Node would warn about a leak as soon as eleven calls share a
+ * signal.
  */
 export function onAbort(signal: AbortSignal | undefined, call: () => void): () => void {
   if (signal === undefined) return () => undefined;
   const calls = waiting.get(signal) ?? new Set<() => void>();
-  const own = () => call(); // A new function, because the same callback can be added twice.
+  const own = () => call(); // Wrapped in a new function, because the same callback can be added twice.
   if (calls.size === 0) {
     waiting.set(signal, calls);
     signal.addEventListener('abort', fire, { once: true });

@@ -38,8 +38,8 @@ export function checkOptions<S extends z.ZodType>(
     ]);
   const parsed = schema.safeParse(given);
   if (parsed.success) return Object.freeze(parsed.data);
-  // Parses again to get better messages. A custom error map makes every check ten times slower, so
-  // only failed checks use it.
+  // Parses again to get better messages.
+  // A custom error map makes every check ten times slower, so only failed checks use it.
   throw refusal(
     header,
     toIssues(schema.safeParse(given, { error: knownKeys }).error ?? parsed.error, given),
@@ -49,8 +49,8 @@ export function checkOptions<S extends z.ZodType>(
 /**
  * Returns a function that creates a value on its first call and returns the same value afterwards.
  *
- * All modules that the root entry point loads create their schemas this way. When schemas were
- * created at load time, they took half the time of `import 'tooldex'`.
+ * All modules that the root entry point loads create their schemas with this function. Creating the
+ * schemas at load time would double the time of `import 'tooldex'`.
  */
 export function once<T>(make: () => T): () => T {
   let made: { readonly value: T } | undefined;
@@ -99,8 +99,8 @@ export function aFunction<T>(what = 'a function'): z.ZodType<T, T> {
 }
 
 /**
- * Returns a schema for an object with these methods. Its class isn't checked, because the object
- * can come from another copy of the package.
+ * Returns a schema for an object with these methods. The object's class isn't checked, because the
+ * object can come from another copy of the package.
  */
 export function withMethods<T>(
   what: string,
@@ -154,7 +154,9 @@ export function iterable<T>(what: string): z.ZodType<Iterable<T>, Iterable<T>> {
   );
 }
 
-/** Returns a schema for a single value or a list of values. Its output is always a list. */
+/**
+ * Returns a schema for a single value or a list of values. The schema's output is always a list.
+ */
 export function oneOrMore<T, Given>(
   item: z.ZodType<T, Given>,
 ): z.ZodType<readonly T[], Given | readonly Given[]> {

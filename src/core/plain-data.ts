@@ -43,8 +43,8 @@ function clone(value: unknown, place: string, depth: number): unknown {
     for (const [key, item] of Object.entries(value)) {
       if (item === undefined) continue;
       const itemCopy = clone(item, `${place}.${key}`, depth + 1);
-      // Assigning to `__proto__` would change the prototype instead of adding a key. Assigning to
-      // `constructor` fails if the prototype is frozen.
+      // Assigning to `__proto__` would change the prototype instead of adding a key.
+      // Assigning to `constructor` fails if the prototype is frozen.
       if (key in EMPTY) Object.defineProperty(copy, key, { value: itemCopy, enumerable: true });
       else copy[key] = itemCopy;
     }

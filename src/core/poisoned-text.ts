@@ -3,7 +3,7 @@ import { withoutSecrets } from './public-message.js';
 import { escapedPart, hiddenParts, mixedWords, readAloud } from './visible-text.js';
 
 /**
- * A part of a tool's text that users can't see as it is, or that instructs the model instead of
+ * A suspicious part of a tool's text: users can't see it, or it instructs the model instead of
  * describing the tool.
  */
 export interface PoisonedText {
@@ -17,12 +17,12 @@ export interface PoisonedText {
 
 /** The minimum length of a sentence that can manipulate a model, in characters. */
 const SHORTEST = 12;
-/** The maximum number of findings per tool. Reporting more wouldn't be useful. */
+/** The maximum number of findings per tool. More findings wouldn't be useful. */
 const MOST = 8;
 
 /**
- * Patterns of published attacks that manipulate a model, by purpose. The sources are listed in
- * docs/lint.md.
+ * Patterns of sentences that manipulate a model, taken from published attacks and grouped by
+ * purpose. The sources are listed in docs/lint.md.
  */
 const STEERINGS: readonly (readonly [about: string, pattern: RegExp, unless?: RegExp])[] = [
   [
@@ -44,12 +44,12 @@ const STEERINGS: readonly (readonly [about: string, pattern: RegExp, unless?: Re
     /\b(?:not|never|n['’]t|nothing) (?:mention|reveal|disclose|about) (?:this|that|the) (?:tool|step|call|instruction|parameter|note)/i,
   ],
   [
-    'to leave other instructions aside',
+    'to ignore other instructions',
     /\b(?:ignor|disregard|forget|overrid|bypass|replace|void|no attention|stop obeying|not follow|not apply)(?:e|ing)?\b.*\b(?:instructions?|prompts?|guidelines|guardrails|restrictions|told before)\b|\binstructions? are void\b/i,
     /\brunning\b/i,
   ],
   [
-    'to leave other instructions aside',
+    'to ignore other instructions',
     /\b(?:new|updated|real) (?:instructions|system prompt)\b.{0,12}\b(?:follow|below|are)\b|\bfrom now on\b.{0,20}\b(?:you|always|must)\b|\bover .{0,30}\binstructions/i,
   ],
   [
@@ -112,7 +112,7 @@ const STEERINGS: readonly (readonly [about: string, pattern: RegExp, unless?: Re
     /<secret> --/,
   ],
   [
-    'to follow what is encoded',
+    'to follow encoded text',
     /\b(?:decod|decrypt|base64|rot13)(?:e|ed|ing)?\b.{0,60}\b(?:follow|obey|carry out|act on|execute (?:it|the (?:result|text)))\b|\b(?=[A-Za-z0-9+/]{0,60}[0-9])[A-Za-z0-9+/]{160}/i,
   ],
 ];
@@ -123,13 +123,14 @@ const STEERINGS: readonly (readonly [about: string, pattern: RegExp, unless?: Re
 const SENTENCE = /(?:[^.!?\n]|[.!?](?=\S)|\n(?!\s{0,20}(?:[\n*#•-]|\d))){1,400}/g;
 
 /**
- * Returns up to eight suspicious parts of the texts that a model reads about a tool. These are
- * hidden characters, words that mix letters from two alphabets, and sentences that manipulate the
- * model.
+ * Returns up to eight suspicious parts of the texts that a model reads about a tool. Suspicious
+ * parts are hidden characters, words that mix letters from two alphabets, and sentences that
+ * manipulate the model.
  *
- * Legitimate tools have none of them, in any language. Manipulation is detected only in English.
+ * The texts of legitimate tools contain none of these, in any language. Manipulation is detected
+ * only in English.
  *
- * @param tool Plain data. All its strings and field names are checked.
+ * @param tool Plain data. All strings and field names of the tool are checked.
  */
 export function poisonedTexts(tool: Readonly<Record<string, unknown>>): readonly PoisonedText[] {
   const found: PoisonedText[] = [];
@@ -176,8 +177,8 @@ const STEERING =
   /\b(?:before|after|instead|always|never|must|first|when|whenever|prefer|not|avoid|rather)\b|n['’]t\b/i;
 
 /**
- * Match the text around a quoted name that shows that it's the name of a tool and not of a
- * parameter: "call `search`", "`search` is used".
+ * Match the text around a quoted name if it's the name of a tool rather than a parameter: "call
+ * `search`", "`search` is used".
  */
 const CALL = /\b(?:call(?:ing)?|invok(?:e|ing)|run(?:ning)?|tool) $/i;
 const CALLED = /^["'`] (?:tool|is|was|has|runs?)\b/i;

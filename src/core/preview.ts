@@ -3,8 +3,8 @@ import { cloneFrozen, digestOf } from './plain-data.js';
 import { hiddenWritten } from './visible-text.js';
 
 /**
- * A preview of a call's effect, shown to the user before approval. It's plain data, and creating it
- * must not have side effects.
+ * A preview of a call's effect, shown to the user before approval. A preview is plain data, and
+ * creating a preview must not have side effects.
  */
 export interface Preview {
   /** One line of at most 500 characters. */
@@ -28,8 +28,8 @@ const LONGEST_RECIPIENT = 320;
 const MOST_RECIPIENTS = 50;
 
 /**
- * Returns the schema of a preview that has already been read. Stored previews are shown unchanged,
- * because a signature reveals any change.
+ * Returns the schema of a stored preview. This schema transforms nothing, because a change would
+ * invalidate the signature.
  */
 export const previewSchema = () =>
   z.strictObject({
@@ -44,8 +44,7 @@ const line = (longest: number) =>
   z
     .string()
     .transform((text) => shown(text, longest, (written) => written.replace(/\s+/g, ' ').trim()));
-// Created on first use, and without the option helpers, because the catalogue's web page uses these
-// types and can't use Node's.
+// Not built with the option helpers: the catalogue's web page uses this file without Node's types.
 let schema: ReturnType<typeof makeSchema> | undefined;
 const makeSchema = () =>
   z.strictObject({
@@ -60,8 +59,8 @@ const makeSchema = () =>
   });
 
 /**
- * Returns a preview in the form that users see: truncated, and with hidden characters replaced by
- * codes. Returns `undefined` for anything else.
+ * Returns a preview as users see it: truncated, with hidden characters replaced by codes. Returns
+ * `undefined` for a value that isn't a preview.
  */
 export function readPreview(given: unknown): Preview | undefined {
   try {
@@ -75,13 +74,13 @@ export function readPreview(given: unknown): Preview | undefined {
 }
 
 /**
- * Returns the start of a text, with hidden characters replaced by codes. The rest isn't processed,
- * because it can be many megabytes long.
+ * Returns the start of a text, with hidden characters replaced by codes. The rest of the text isn't
+ * processed, because it can be many megabytes long.
  */
 function shown(text: string, longest: number, tidied = (written: string) => written): string {
   const beginning = tidied(hiddenWritten(text.slice(0, 4 * longest)));
   if (text.length <= 4 * longest && beginning.length <= longest) return beginning;
-  // The digest covers the part that isn't shown, so a change there results in a different preview.
+  // The digest covers the part that isn't shown, so any change to that part changes the preview.
   const note = ` … [${text.length} characters in all, digest ${digestOf(text).slice(0, 16)}]`;
   return beginning.slice(0, longest - note.length).replace(/[\uD800-\uDBFF]$/, '') + note;
 }

@@ -8,8 +8,8 @@ const LOOKED_AT = 10 * LONGEST;
 const NO_MESSAGE = 'no message';
 
 /*
- * Every regular expression below starts at a position that its lookbehind allows only once per
- * word, and no two of its parts match the same text, so each takes linear time.
+ * Every regular expression below takes linear time: its lookbehind lets it start only once per
+ * word, and no two of its parts match the same text.
  */
 
 /** The known token formats, anywhere in a text. */
@@ -26,8 +26,8 @@ const SECRETS: readonly RegExp[] = [
 ];
 const COOKIES = /(?<![\w-])((?:set-)?cookie["'`]?\s{0,3}[=:]\s{0,3})\S.*/gi;
 /**
- * Matches a value after a name such as `API_KEY=` or `"clientSecret": `. Doesn't match the words of
- * an error message about such a field.
+ * Matches a value after a name such as `API_KEY=` or `"clientSecret": `. Doesn't match an error
+ * message about a field with such a name.
  */
 const NAMED_SECRET =
   /(?<![\w-])([\w-]{0,200}?(?:api[_-]?key|access[_-]?key|private[_-]?key|token|secret|passw(?:or)?d|passphrase|authorization)["'`]?\s{0,3}[=:]\s{0,3})(?!(?:expected|required|missing|invalid|undefined|null|none|not|is|was|has|must|cannot|it|the|a|no|lies)(?![^\s,;.]))(?:"[^"]+"|'[^']+'|`[^`]+`|["'`]?(?:(?:bearer|basic|token|digest|negotiate|apikey)\s{1,3})?[^\s"'`&,;]+)/gi;
@@ -49,8 +49,8 @@ const ABSOLUTE_PATH =
  * can leave the process.
  *
  * Text that looks like a credential becomes `[secret]`, and paths are reduced to their last part.
- * Errors are often built from data that a tool was working on, so this catches most secrets but not
- * all: don't write secrets into messages.
+ * Errors are often built from data that a tool was working on. The replacement catches most secrets
+ * but not all, so don't write secrets into messages.
  */
 export function publicMessage(error: unknown): string {
   let text = withoutSecrets(firstLine(error));
@@ -65,7 +65,7 @@ export function publicMessage(error: unknown): string {
 
 /**
  * Replaces everything in a line that looks like a credential with `[secret]`. Limit the line's
- * length first, because the work grows with it.
+ * length first, because the work grows with the length.
  */
 export function withoutSecrets(line: string): string {
   let text = line;
@@ -88,12 +88,15 @@ const NAMED_HOST =
 const QUOTED_HOST =
   /(?<![\w-])((?:server\s(?:at|on)|host\s?name|(?:connect|connected|connecting|connection)\sto)\s{1,3})(["'`])[A-Za-z\d][\w.-]{0,253}(?::\d{1,5})?\2/gi;
 /**
- * Matches a name that ends in a common top-level domain. File names have other endings. Endings
- * that are also used in other names require a longer name.
+ * Matches a host name that ends in a common top-level domain. Domains that could also end other
+ * names, such as `.test` and `.tools`, require at least three parts.
  */
 const DOMAIN =
   /(?<![\w@/\\.-])(?:(?:[a-z\d](?:[a-z\d-]{0,62})\.){1,10}(?:com|net|org|io|dev|app|ai|co|cloud|info|biz|eu|de|fr|uk|us|ch|nl|jp|cn|gov|edu|mil|internal|local|localdomain|corp|lan|intranet|home|svc|cluster|private|example|invalid|xyz|bank|tech)|(?:[a-z\d](?:[a-z\d-]{0,62})\.){2,10}(?:test|tools|solutions|systems|services|network|online|site|software|zone|group|global|health|media))(?::\d{1,5})?(?![\w-]|\.\w)/gi;
-/** Matches a dotted name with a port. A number after a file name is treated as a line number. */
+/**
+ * Matches a dotted name with a port. Doesn't match a file name with a number, because that is a
+ * line number.
+ */
 const DOTTED_AND_PORT =
   /(?<![\w@/\\.-])(?:[a-z\d][a-z\d-]{0,62}\.){1,10}(?!(?:[cm]?[jt]sx?|json[c5l]?|mdx?|txt|log|csv|ya?ml|toml|xml|html?|s?css|less|vue|svelte|py|rb|go|rs|java|kts?|scala|swift|php|cs|cc|cpp|[chm]|hpp|sh|bash|ps1|sql|lua|dart|exs?|erl|hs|lock|conf|cfg|ini|env|test|spec):)[a-z][a-z\d-]{1,62}:\d{2,5}(?![\w:]|\.\w)/gi;
 /**
@@ -115,7 +118,7 @@ const HOSTS: readonly (readonly [RegExp, string])[] = [
 
 /**
  * Replaces everything in a text that looks like a host with `[host]`. Limit the text's length
- * first, because the work grows with it.
+ * first, because the work grows with the length.
  */
 export function withoutHosts(text: string): string {
   return HOSTS.reduce((shown, [host, replacement]) => shown.replace(host, replacement), text);

@@ -1,6 +1,6 @@
 /**
- * A map with a maximum number of entries. Setting an entry makes it the newest. If the map is full,
- * the oldest entry is dropped.
+ * A map with a maximum number of entries. Setting an entry makes it the newest entry. If the map is full, the oldest
+ * entry is dropped.
  */
 export class RecentMap<K, V> extends Map<K, V> {
   readonly #most: number;

@@ -1,8 +1,8 @@
 import type { Clock } from './clock.js';
 
 /**
- * Pauses the time limits of a signal and of its parent signals. Returns a function that resumes
- * them.
+ * Pauses the time limits of a signal and of its parent signals. Returns a function that resumes the
+ * limits.
  */
 type Pause = () => () => void;
 
@@ -11,7 +11,7 @@ const pauses = new WeakMap<AbortSignal, Pause>();
 interface TimeLimit {
   readonly clock: Clock;
   readonly timeoutMs: number;
-  /** The signal of the work that this work belongs to. */
+  /** The signal of the parent work. */
   readonly parent?: AbortSignal | undefined;
 }
 
@@ -50,14 +50,15 @@ export function limitTime(
   };
 }
 
-/** Applies the limits of a parent signal to a signal that follows it. */
+/** Applies the limits of a parent signal to a child signal. */
 export function followLimits(signal: AbortSignal, parent: AbortSignal | undefined): void {
   pauses.set(signal, () => pauseLimits(parent));
 }
 
 /**
  * Pauses the time limits of the work that has this signal, because time spent waiting for a user
- * doesn't count. @returns A function that resumes them. Only its first call has an effect.
+ * doesn't count. @returns A function that resumes the limits. Only the first call of that function
+ * has an effect.
  */
 export function pauseLimits(signal: AbortSignal | undefined): () => void {
   let goOn = signal === undefined ? undefined : pauses.get(signal)?.();

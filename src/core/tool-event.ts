@@ -2,8 +2,7 @@ import type { DangerLevel } from './enums.js';
 import type { ToolErrorCode } from './errors.js';
 import type { FlowLabel } from './flow.js';
 
-// These are type aliases rather than interfaces, so that a user's generated declarations can inline
-// them if they can't import them.
+// A user's generated declarations can inline type aliases, but not interfaces.
 
 /** The fields that every event about a call has. */
 export type CallFacts = {
@@ -34,15 +33,15 @@ export type ToolEvent =
   | (CallFacts & {
       readonly type: 'approval';
       /**
-       * `covered` means that a grant covered the call, so the user wasn't asked. `pendingId` is then the grant's
-       * id.
+       * `covered` means that a grant covered the call, so the user wasn't asked. For `covered`,
+       * `pendingId` is the grant's id.
        */ readonly state: 'requested' | 'granted' | 'denied' | 'redeemed' | 'refused' | 'covered';
       readonly pendingId: string;
       readonly reason?: string;
     })
   /**
-   * The call is about to read content of a kind that is new in the conversation. `from` is the host
-   * in its arguments.
+   * The call is about to add a label that the conversation doesn't have yet. `from` is the host
+   * in the call's arguments.
    */
   | (CallFacts & { readonly type: 'flow'; readonly label: FlowLabel; readonly from?: string })
   /**
@@ -68,9 +67,7 @@ export type ToolEvent =
     })
   /** The call was answered while its work was still running. */
   | (CallFacts & { readonly type: 'call-abandoned' })
-  /**
-   * The cache is neither read nor written, because it's unknown which state the result depends on.
-   */
+  /** The cache isn't used, because it's unknown which state the result depends on. */
   | (CallFacts & { readonly type: 'cache-skipped'; readonly reason: string })
   /**
    * A tool finished after its deadline, or after the caller had aborted. The result was dropped.

@@ -1,21 +1,21 @@
 /**
- * A part of a text that models can read but users can't see as it is. Offsets are in UTF-16 code
- * units.
+ * A part of a text that models can read, but that users can't see or would misread. Offsets are
+ * in UTF-16 code units.
  */
 interface HiddenPart {
   readonly offset: number;
   readonly length: number;
   readonly kind:
     | 'invisible characters'
-    | 'characters that turn the direction of writing'
-    | 'characters of private use'
-    | 'text far out of sight';
+    | 'characters that change the direction of text'
+    | 'private-use characters'
+    | 'text moved out of sight';
 }
 
 /**
  * Matches the characters that can hide something: control characters other than line breaks and
- * tabs, lone surrogates, private-use characters, and the Braille blank. It also matches all
- * characters that are rendered as nothing: zero-width spaces, direction marks, selectors, and tags.
+ * tabs, lone surrogates, private-use characters, and the Braille blank. Also matches all characters
+ * that are rendered as nothing: zero-width spaces, direction marks, selectors, and tags.
  */
 const SUSPECT = /(?![\t\n\r])\p{Cc}|\p{Surrogate}|\p{Co}|\u2800|\p{Default_Ignorable_Code_Point}/gu;
 const TURNING = /[\u061C\u200E\u200F\u202A-\u202E\u2066-\u2069]/u;
@@ -26,16 +26,19 @@ const RIGHT_TO_LEFT =
 const JOINING =
   /[\p{scx=Arab}\p{scx=Hebr}\p{scx=Syrc}\p{scx=Mong}\p{scx=Nkoo}\p{scx=Deva}\p{scx=Beng}\p{scx=Guru}\p{scx=Gujr}\p{scx=Orya}\p{scx=Taml}\p{scx=Telu}\p{scx=Knda}\p{scx=Mlym}\p{scx=Sinh}\p{scx=Tibt}\p{scx=Mymr}\p{scx=Khmr}\p{scx=Thai}\p{scx=Laoo}\p{scx=Java}\p{scx=Bali}]/u;
 const JOINERS = /[\u034F\u17B4\u17B5\u180B-\u180F\u200B-\u200D]/u;
-/** Matches the flags of England, Scotland, and Wales, the only legitimate use of tags. */
+/**
+ * Matches the flags of England, Scotland, and Wales. No other text has a legitimate use for tag
+ * characters.
+ */
 const FLAG =
   /(?<=\u{1F3F4})\u{E0067}\u{E0062}(?:\u{E0065}\u{E006E}\u{E0067}|\u{E0073}\u{E0063}\u{E0074}|\u{E0077}\u{E006C}\u{E0073})\u{E007F}/uy;
-/** The number of spaces or lines after which no window shows both parts of a text. */
+/** The size of a gap, in blank columns or lines, that moves the rest of a text out of sight. */
 const FAR_BLANKS = 120;
 const FAR_LINES = 25;
 
 /**
- * Returns the hidden parts of a text in order, merging adjacent parts of the same kind. It never
- * reports the normal spelling of any language. It takes linear time.
+ * Returns the hidden parts of a text in order, merging adjacent parts of the same kind. Never
+ * reports the normal spelling of any language. Takes linear time.
  */
 export function hiddenParts(text: string): readonly HiddenPart[] {
   const parts = farParts(text);
@@ -63,9 +66,9 @@ export function hiddenParts(text: string): readonly HiddenPart[] {
           )
     ) {
       const kind = isTurning
-        ? 'characters that turn the direction of writing'
+        ? 'characters that change the direction of text'
         : /\p{Co}/u.test(character)
-          ? 'characters of private use'
+          ? 'private-use characters'
           : 'invisible characters';
       const last = parts.at(-1);
       if (last?.kind === kind && last.offset + last.length === offset)
@@ -82,13 +85,13 @@ function farParts(text: string): HiddenPart[] {
     const isFar =
       index + blank.length < text.length &&
       (lines.length > FAR_LINES || lines.some((line) => line.length >= FAR_BLANKS));
-    return isFar ? [{ offset: index, length: blank.length, kind: 'text far out of sight' }] : [];
+    return isFar ? [{ offset: index, length: blank.length, kind: 'text moved out of sight' }] : [];
   });
 }
 
 /**
- * Returns true for a line that contains letters of a right-to-left language, in which every
- * direction mark is closed and nothing is overridden.
+ * Returns true for a line with letters of a right-to-left language if all its direction marks are
+ * closed and it overrides no direction.
  */
 function isHonestlyTurned(line: string): boolean {
   if (
@@ -130,7 +133,7 @@ export function withoutHidden(text: string): string {
   let clean = '';
   let end = 0;
   for (const { offset, length, kind } of hiddenParts(text)) {
-    if (kind === 'text far out of sight' || kind === 'characters of private use') continue;
+    if (kind === 'text moved out of sight' || kind === 'private-use characters') continue;
     clean += text.slice(end, offset);
     end = offset + length;
   }
@@ -145,7 +148,7 @@ export function hiddenWritten(text: string): string {
   let written = '';
   let end = 0;
   for (const { offset, length, kind } of hiddenParts(text)) {
-    if (kind === 'text far out of sight') continue;
+    if (kind === 'text moved out of sight') continue;
     written +=
       text.slice(end, offset) + text.slice(offset, offset + length).replace(SUSPECT, codeOf);
     end = offset + length;
@@ -202,8 +205,8 @@ const LOOKS_LIKE: ReadonlyMap<string, string> = new Map(
 const COMPARED = 256;
 
 /**
- * Returns a name in the form in which people perceive it: in compatibility form, and without case,
- * separators, and differences that people overlook.
+ * Returns a name as people perceive it: normalized (NFKC) and lowercased, without separators, and
+ * with look-alike letters replaced.
  */
 export function lookOf(name: string): string {
   const plain = name.slice(0, COMPARED).normalize('NFKC').toLowerCase();

@@ -20,7 +20,7 @@ import { aborted, withDeadline } from './with-deadline.js';
 type Edited = { readonly input: unknown } | undefined;
 type Shown = Pick<PendingApproval, 'preview' | 'noPreview'>;
 
-/** The result of a question: the call continues from the top with an approval, or it has ended. */
+/** The result of asking the user: the call starts again with an approval, or the call has ended. */
 export type Answered =
   { readonly approval: Approval; readonly edited: Edited } | { readonly outcome: OutcomeBody };
 
@@ -33,8 +33,8 @@ interface Asking {
 }
 
 /**
- * Counts the questions put to users, their answers, and the calls that a grant allowed without a
- * question.
+ * Counts how often users were asked, their answers, and the calls that a grant allowed without
+ * asking.
  */
 export interface ApprovalMetrics {
   readonly asked: number;
@@ -80,7 +80,7 @@ export class ApprovalDesk {
     if (answer === 'later' && given !== own && own !== undefined)
       answer = await this.#confirmed(run, own, pending);
     if (answer !== 'later') return this.#close(pending, asking.decision, answer);
-    // Another process may have answered in the store since.
+    // Another process may have stored an answer in the meantime.
     const now = await this.#stored(call);
     const answered = now && (await this.#answerTo(run, now, asking.decision));
     return answered === undefined || answered instanceof Error
@@ -125,7 +125,7 @@ export class ApprovalDesk {
 
   /**
    * Returns the stored question about a call. Stores a new question if there's none, or if its
-   * approval has already been used. Doesn't ask the user.
+   * approval has already been used. Doesn't ask the user directly.
    */
   async stored(run: RunningCall, call: ApprovedCall, asking: Asking): Promise<PendingApproval> {
     const stored = await this.#stored(call);
@@ -170,7 +170,8 @@ export class ApprovalDesk {
 
   /**
    * Returns a verified copy of the approval.
-   * @throws ToolError `INVALID_APPROVAL` if it belongs to another call or has already been used.
+   * @throws ToolError `INVALID_APPROVAL` if the approval is for another call or has already been
+   * used.
    */
   async verify(run: RunningCall, approval: Approval, call: ApprovedCall): Promise<Approval> {
     return this.#orTellRefused(run, approval, async () => {
@@ -213,8 +214,8 @@ export class ApprovalDesk {
     edited?: Edited,
     isNow = false,
   ): Promise<{ readonly approval: Approval; readonly grant: Grant }> {
-    // Creates the grant first: if that fails, the question must stay open. If the question has
-    // already been answered, nothing is granted.
+    // Creates the grant first: if that fails, the question must stay open.
+    // Nothing is granted if the question has already been answered.
     const entry = this.#frame.registry.get(pending.toolName);
     const grant = await this.#grants.make(pending, scope, entry);
     const approval = await this.approve(pending, edited, isNow);
@@ -292,8 +293,8 @@ type Approved = { readonly edited: Edited; readonly scope?: GrantScope };
 const NO = 'the user denied this call';
 
 /**
- * Asks the user with the `confirm` function. Anything other than a clear approval or `'later'`
- * counts as a denial, even an error.
+ * Asks the user with the `confirm` function. Any answer other than an approval or `'later'`, even
+ * an error, is a denial.
  */
 async function askUser(
   confirm: Confirm,

@@ -10,8 +10,8 @@ export interface AroundCall {
   readonly tool: ToolEntry;
   readonly id: string;
   /**
-   * The input from the caller, which the policy has evaluated. Frozen. The tool receives the parsed
-   * input that its schema produces from this input.
+   * The caller's input, as evaluated by the policy. Frozen. The tool receives the input as parsed
+   * by its schema.
    */
   readonly input: Json;
   /** The same context that the tool receives. */
@@ -19,22 +19,22 @@ export interface AroundCall {
 }
 
 /**
- * A function that wraps a tool's work, like middleware. Its return value replaces the tool's
- * result. See `ToolExecutor.use`.
+ * A function that wraps a tool's work, like middleware. The function's return value replaces the
+ * tool's result. See `ToolExecutor.use`.
  *
- * `run` starts the tool's work and may be called only once. It resolves to the tool's return value.
- * `ok(value)` resolves to the value, and results of `fail`, `askUser`, and `halt` are passed on
- * unchanged. It rejects if the tool throws.
+ * `run` starts the tool's work and may be called only once. `run` resolves to the tool's return
+ * value. `ok(value)` resolves to the value, and results of `fail`, `askUser`, and `halt` are passed
+ * on unchanged. `run` rejects if the tool throws.
  *
  * If the function returns the value from `run` unchanged, the content of `ok(value, { content })`
- * is kept. If it returns a different value, that content is dropped, and the function can return
- * its own.
+ * is kept. If the function returns a different value, the content is dropped. To add other content,
+ * return `ok(value, { content })`.
  */
 export type Around = (call: AroundCall, run: () => Promise<unknown>) => unknown;
 
 /**
- * The wrappers that are active at one moment. Equal ids mean identical wrappers; 0 means that there
- * are none.
+ * The wrappers that are active at one moment. Equal ids mean identical wrappers, and 0 means that
+ * there are no wrappers.
  */
 export interface AroundStack {
   readonly id: number;
@@ -53,7 +53,7 @@ export class Arounds {
 
   /**
    * Adds a wrapper inside the existing wrappers.
-   * @returns A function that removes the wrapper. Calling it twice is harmless.
+   * @returns A function that removes the wrapper. Calling this function twice is harmless.
    */
   add(around: Around): () => void {
     if (typeof around !== 'function')
@@ -62,7 +62,7 @@ export class Arounds {
         around,
         'Write executor.use(async (call, run) => run()).',
       );
-    const own: Around = (call, run) => around(call, run); // A copy, because the same function may be added twice.
+    const own: Around = (call, run) => around(call, run); // A new function, because the same function may be added twice.
     this.#become([...this.current.list, own]);
     return () => {
       if (this.current.list.includes(own))
@@ -79,7 +79,7 @@ export class Arounds {
   }
 }
 
-/** Errors thrown by wrappers, or caused by their use of `run`. */
+/** Errors that wrappers throw or cause by misusing `run`. */
 const ERRORS = new WeakSet<object>();
 
 /** Returns true if a wrapper caused this error, or false if the tool did. */
@@ -93,14 +93,14 @@ interface InnerWork {
   /** Returns true while the call is still waiting for its result. */
   readonly isOpen: () => boolean;
   /**
-   * Stops the work if a wrapper returns without waiting for it, because then nobody needs the
-   * result.
+   * Stops the work if a wrapper returns without waiting for it, because nobody needs the result any
+   * more.
    */
   readonly onLeft: () => void;
 }
 
 /**
- * Runs the work inside the wrappers; the wrapper added first is the outermost.
+ * Runs the work inside the wrappers. The first wrapper is the outermost.
  * @throws whatever the work throws, or an error for which `isAroundError` returns true.
  */
 export async function runAround(
@@ -142,7 +142,7 @@ export async function runAround(
   };
   const run = () => {
     const result = begin();
-    result.catch(() => undefined); // The wrapper doesn't have to wait for it.
+    result.catch(() => undefined); // The wrapper may ignore this promise.
     return result;
   };
   try {
@@ -194,6 +194,6 @@ function jsonOf(value: unknown): string | undefined {
   try {
     return JSON.stringify(value);
   } catch {
-    return undefined; // No result can have this value.
+    return undefined; // A value that isn't JSON-serializable can't be a result.
   }
 }

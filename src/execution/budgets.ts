@@ -9,16 +9,16 @@ import type { ToolEntry } from '../tool/tool-definition.js';
 export interface Budget {
   /** Counts per principal or per conversation. */
   readonly per: 'principal' | 'conversation';
-  /** Maximum number of calls. @default no limit */
+  /** The maximum number of calls. @default no limit */
   readonly calls?: number | undefined;
   /**
-   * Maximum total cost. A call costs its `costPerCall`, or the rank (0–3) of its cost tier.
+   * The maximum total cost. A call costs its `costPerCall`, or the rank (0–3) of its cost tier.
    * @default no limit
    */
   readonly cost?: number | undefined;
   /**
-   * Length of a window in milliseconds. The first call starts a window, and the first call after
-   * its end starts the next window.
+   * The length of a window in milliseconds. The first call starts a window, and the first call
+   * after its end starts the next window.
    * @default never resets
    */
   readonly windowMs?: number | undefined;
@@ -34,15 +34,18 @@ interface Counter {
   readonly budget: Budget;
 }
 
-/** Calls without a principal share one budget. Otherwise they would be unlimited. */
+/**
+ * Calls without a principal share one budget. With a budget for each of these calls, they would be
+ * unlimited.
+ */
 const NOBODY = '';
 
 /**
- * Counts calls and costs before they happen, in a store that processes can share. Each window has
- * its own counter.
+ * Counts each call and its cost before the call runs, in a store that processes can share. Each window has its own
+ * counter.
  *
- * Failed calls count too. If the store can't be reached, the call doesn't run. If a counter is
- * deleted from the store, it starts again at zero.
+ * Failed calls count too. If the store can't be reached, the call doesn't run. A counter that is deleted from the
+ * store starts again at zero.
  */
 export class Budgets {
   readonly #budgets: readonly Budget[];
@@ -54,8 +57,8 @@ export class Budgets {
   }
 
   /**
-   * Charges one call to every budget. If any budget refuses the call, no budget is charged, except
-   * when two calls compete for the last of a budget.
+   * Charges one call to every budget. If any budget refuses the call, no budget is charged. The
+   * exception is two calls that compete for the rest of a budget.
    *
    * @throws ToolError `BUDGET_EXCEEDED` with the exhausted budget, or `STATE_UNAVAILABLE`.
    */
@@ -65,7 +68,7 @@ export class Budgets {
     );
     const byOf = ({ unit }: Counter) =>
       unit === 'calls' ? 1 : (entry.costPerCall ?? costRank(entry.costTier));
-    // Checked before charging, so a call that one budget refuses rarely uses up another.
+    // Checks all budgets first, so a call that one budget refuses rarely uses up another.
     if (counters.length > 1)
       for (const counter of counters) {
         const spent = Number((await this.#store.get(counter.key)) ?? 0);
@@ -80,8 +83,8 @@ export class Budgets {
   }
 
   /**
-   * Resets the budgets of a principal or conversation. Pass '' for calls without one.
-   * @throws ToolError `STATE_UNAVAILABLE`.
+   * Resets the budgets of a principal or conversation. Pass '' for calls without a principal or
+   * conversation. @throws ToolError `STATE_UNAVAILABLE`.
    */
   async reset(owner: string): Promise<void> {
     for (const { key } of this.#counters(() => owner))
@@ -94,10 +97,10 @@ export class Budgets {
       UNITS.flatMap((unit) => {
         const { per, windowMs = 'ever', [unit]: max } = budget;
         const isSame = (other: Budget) => other.per === per && other.windowMs === budget.windowMs;
-        // Two budgets of the same kind count separately. Other processes may have a different
-        // number of budgets.
+        // Two budgets of the same kind count separately.
+        // Numbered within their kind: other processes may have other budgets.
         const nth = this.#budgets.slice(0, index).filter(isSame).length;
-        // Hashed, because names can have any length and contain any characters.
+        // The owner's name is hashed, because it can have any length and contain any characters.
         const owner = digestOf(ownerOf(budget) ?? NOBODY);
         const key = `budget:${per}:${unit}:${windowMs}:${nth}:${owner}`;
         return max === undefined ? [] : [{ key, max, unit, budget }];

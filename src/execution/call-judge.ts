@@ -22,13 +22,16 @@ import { aborted, assertWanted, withDeadline } from './with-deadline.js';
 
 /** The time limit for a policy's decision. */
 const POLICY_TIMEOUT_MS = 5_000;
-/** Ordered from least to most strict. */
+/** The verdicts, from least to most strict. */
 const VERDICTS: readonly unknown[] = ['allow', 'confirm', 'deny'];
 
 /** A call whose input matches the tool's schema. */
 export interface AcceptedCall {
   readonly entry: ToolEntry;
-  /** A frozen copy of the input from the caller. Approvals and cached results are bound to it. */
+  /**
+   * A frozen copy of the input from the caller. Approvals and cached results are bound to this
+   * copy.
+   */
   readonly raw: Json;
   /** The input as parsed by the tool's schema. */
   readonly input: unknown;
@@ -50,7 +53,7 @@ export class CallJudge {
   readonly #labels: ConversationLabels;
   readonly #grants: Grants;
   /**
-   * Returns true if providers answer the tool's calls. In that case, the providers need the
+   * Returns true if providers answer the tool's calls. If providers answer, the providers need the
    * credentials, not the tool.
    */
   readonly #isRouted: (entry: ToolEntry) => boolean;
@@ -129,15 +132,13 @@ export class CallJudge {
     const isStricter =
       second !== undefined && VERDICTS.indexOf(second.verdict) > VERDICTS.indexOf(first.verdict);
     const decision = isStricter ? second : first;
-    // If a tool has providers but its own function runs the call, the tool itself needs the
-    // credentials.
+    // If a tool has providers but its own function runs the call, the tool needs the credentials.
     if (decision.verdict !== 'deny' && entry.providers.length > 0 && !this.#isRouted(entry)) {
       const missing = missingCredentials(entry, this.#frame.env ?? environment());
       if (missing !== undefined)
         return { decision: { ...decision, verdict: 'deny', ...missing }, flow };
     }
-    // Two policies can ask for approval for different reasons, but a grant answers only one
-    // question.
+    // The policies can ask for different reasons, but a grant covers only one reason.
     const isOneQuestion = first.verdict !== second?.verdict || first.rule === second.rule;
     if (decision.verdict !== 'confirm' || !isOneQuestion || run.options.approval)
       return { decision, flow };
@@ -259,8 +260,8 @@ export type DecidedCall = Decision & {
 };
 
 /**
- * Decides about a call without running it or recording anything. `call` is missing if its input is
- * refused.
+ * Decides about a call without running it or recording anything. `call` is missing if the call's
+ * input is refused.
  * @throws ToolError `ABORTED`.
  */
 export async function decideCall(
@@ -292,7 +293,7 @@ export async function decideCall(
     refused = failure(error).message;
     const entry = frame.registry.get(own.name);
     if (entry === undefined) return { run, decided: end(refusal('unknown-tool', refused)) };
-    // The policy's decision is returned anyway.
+    // Continues without a valid input, because the caller also wants the policy's decision.
     call = { entry, raw: null, input: own.input };
   }
   const { decision } = await judge.decide(run, call);

@@ -23,7 +23,7 @@ import { aroundFailure, failure, readResult, thrownFailure } from './read-result
 import type { RunningCall } from './running-call.js';
 import { aborted, withDeadline, type Settled, type Stop } from './with-deadline.js';
 
-/** Shorter than the backoff for providers, because a user is waiting. */
+/** The delays are shorter than the backoff for providers, because a user is waiting. */
 const RETRY_BASE_MS = 100;
 const RETRY_CAP_MS = 2_000;
 
@@ -83,7 +83,7 @@ export class CallWorker {
   /**
    * Returns true if providers answer this tool's calls.
    *
-   * A tool that has its own function uses it if none of its providers has a factory.
+   * A tool that has its own function uses this function if none of its providers has a factory.
    */
   isRouted({ definition, providers }: ToolEntry): boolean {
     return (
@@ -214,7 +214,7 @@ export class CallWorker {
       : this.#inside(run, call, work, run.contextFor(entry.digest, stop, key), timeoutMs, start);
   }
 
-  /** Calls the tool's function once. Returns a promise only if the function does. */
+  /** Calls the tool's function once. Returns a promise only if the function returns a promise. */
   #attempt(run: RunningCall, call: StartingCall, work: Work, execute: () => unknown): unknown {
     this.#began(run, work);
     let returned: unknown;
@@ -279,7 +279,7 @@ export class CallWorker {
         if (!isToolResult(result) || result.status !== 'error') state = 'done';
         return result;
       } catch (error) {
-        if (!work.isAnswered) this.#renew(entry, error); // A wrapper may catch it.
+        if (!work.isAnswered) this.#renew(entry, error); // Renews the tool here, because a wrapper may catch the error.
         throw error;
       } finally {
         work.inner = { state, latencyMs: clock.elapsed() - startedAt };
@@ -310,8 +310,7 @@ export class CallWorker {
     options: { readonly repeatable: boolean; readonly timeoutMs: number },
   ): Promise<unknown> {
     const { entry, input } = call;
-    // A short deadline set by the caller must not count against the provider, so the router treats
-    // it as an aborted call.
+    // The caller's deadline isn't the provider's failure, so the router treats it as an abort.
     const signal = context.signal!;
     const controller = new AbortController();
     followLimits(controller.signal, signal);
@@ -357,8 +356,8 @@ export class CallWorker {
   /**
    * Retries work that fails with a temporary error, after a random delay.
    *
-   * Only for work that is safe to repeat. The delay before attempt n + 1 is between 0 and 100 ms ·
-   * 2^(n − 1), at most 2 s.
+   * Use this function only for work that is safe to repeat. The delay before attempt n + 1 is
+   * between 0 and 100 ms · 2^(n − 1), at most 2 s.
    */
   #withRetries(work: () => unknown, stop: Stop, attempt = 1): unknown {
     const retry = async (error: unknown): Promise<unknown> => {
@@ -401,8 +400,8 @@ function isThenable(value: unknown): value is PromiseLike<unknown> {
 }
 
 /**
- * Returns true if the tool did its work, as far as we can know: a wrapper may have answered
- * instead.
+ * Returns true if the tool probably did its work. This isn't certain, because a wrapper may have
+ * answered instead of the tool.
  */
 function hasSucceeded(
   { inner }: Work,

@@ -15,7 +15,10 @@ import type { RunningCall } from './running-call.js';
  * again.
  */
 const MOST_UNWRITTEN = 10_000;
-/** A label older than this is written again when a call adds it, which extends its lifetime. */
+/**
+ * The age from which a label is written again when a call adds it. Writing a label extends its
+ * lifetime.
+ */
 const RENEWED_AFTER_MS = 86_400_000;
 const NOTHING: Flow = Object.freeze({});
 
@@ -152,8 +155,8 @@ const keyOf = (conversationId: string) =>
   `flow:${/^[\w.:@-]{1,300}$/.test(conversationId) ? conversationId : `sha256:${digestOf(conversationId)}`}`;
 
 /**
- * Returns all labels. Used if nothing is known about a conversation. Their time is 0, so that the
- * actual labels are still written later.
+ * Returns all labels, for a conversation about which nothing is known. The time of these labels is
+ * 0, so that the actual labels are still written later.
  */
 function everything(callId: string): Flow {
   const unknown: FlowCause = Object.freeze({ toolName: 'unknown', callId, at: 0, inferred: true });
@@ -161,8 +164,8 @@ function everything(callId: string): Flow {
 }
 
 /**
- * Reads a stored flow. An unreadable flow was changed by someone else, so it's treated as if
- * everything had been read.
+ * Reads a stored flow. An unreadable flow was changed by another program, so the conversation is
+ * treated as if it had read everything.
  */
 function readFlow(text: string | undefined): Flow {
   if (text === undefined) return NOTHING;

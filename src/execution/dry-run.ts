@@ -10,8 +10,8 @@ export type DryRun = Pick<DecidedCall, 'callId' | 'toolName' | 'refused'> & {
 };
 
 /**
- * Returns the policy's decision for each call in turn. Each decision takes into account what the
- * calls before it would read.
+ * Returns the policy's decision for each call in order. Each decision assumes that all earlier
+ * calls ran and added their labels, except denied calls.
  */
 export async function dryRun(
   frame: ExecutorFrame,

@@ -26,8 +26,8 @@ import type { Budget } from './budgets.js';
 /** Observes calls, for example with a tracer. */
 export interface Telemetry {
   /**
-   * Must call `run` exactly once and resolve to its result. `entry` is missing if the tool doesn't
-   * exist.
+   * Must call `run` exactly once and resolve to the result of `run`. `entry` is missing if the tool
+   * doesn't exist.
    */
   around(
     call: ToolCall,
@@ -54,8 +54,8 @@ export interface ToolExecutorOptions {
    */
   readonly approvalKey?: Uint8Array;
   /**
-   * The time in which a user can approve a call and the approval can be used, in milliseconds after
-   * the question. @default 600,000 (ten minutes)
+   * The time from the question until the approval must have been used, in milliseconds. @default
+   * 600,000 (ten minutes)
    */
   readonly approvalTtlMs?: number;
   /** Limits on the number and cost of calls. @default none */
@@ -122,8 +122,8 @@ export interface ToolExecutorOptions {
    */
   readonly exposeErrors?: 'none' | 'public' | 'full';
   /**
-   * The maximum size of a result shown to models, in bytes, for tools that don't set it. Models see
-   * the start, the end, and the size of longer results.
+   * The maximum size of a result shown to models, in bytes, for tools that don't set a maximum.
+   * Models see the start, the end, and the size of longer results.
    * @default 65,536 (64 KiB)
    */
   readonly maxResultBytes?: number;
@@ -137,7 +137,7 @@ export interface ToolExecutorOptions {
   readonly env?: Readonly<Record<string, string | undefined>>;
 }
 
-/** The options of a call that is only evaluated: the caller, and a signal that aborts the call. */
+/** The options for evaluating a call: the caller, and a signal that aborts the evaluation. */
 export interface JudgeOptions extends Omit<CallContext, 'flow'> {
   /** A second policy for this call. The stricter decision wins. @default none */
   readonly policy?: Policy;
@@ -167,9 +167,10 @@ export interface ExecuteOptions extends JudgeOptions {
    */
   readonly idempotencyKey?: string;
   /**
-   * Runs right before the tool starts. After that, only one thing can still stop the call: another process using up the same approval at
-   * the same moment. If `onStart` throws, the tool isn't started and the
-   * approval stays valid. Not called for cached results, or for calls that a user answers.
+   * Runs right before the tool starts. After `onStart`, only another process that uses up the same
+   * approval at the same moment can stop the call. If `onStart` throws, the tool isn't started and
+   * the approval stays valid. `onStart` isn't called for cached results, or for calls that a user
+   * answers.
    * @default none
    */
   readonly onStart?: (call: ToolCall) => void | Promise<void>;
@@ -180,8 +181,8 @@ export interface ExecuteAllOptions extends Omit<ExecuteOptions, 'approval' | 'id
   /** Approvals for some of the calls, matched by `callId`. @default none */
   readonly approvals?: readonly Approval[];
   /**
-   * Receives each outcome as soon as it's available. Later calls wait for the promise that it
-   * returns. It must not throw.
+   * Receives each outcome as soon as it's available. Later calls wait for the promise that the
+   * function returns. The function must not throw.
    * @default none
    */
   readonly onOutcome?: (outcome: ToolOutcome) => void | Promise<void>;

@@ -24,7 +24,7 @@ interface PlaceLimits {
   readonly timeoutMs: number;
 }
 
-/** A slot for a running call. It counts towards the total limit and the tool's limit. */
+/** A slot for a running call. Each slot counts toward the total limit and the tool's limit. */
 export interface Place {
   readonly toolName: string;
   /** The abandoned call, if it was answered before its work finished. */
@@ -41,8 +41,9 @@ interface Waiting {
  * Limits how many calls run at the same time, in total and per tool. Also tracks calls whose work
  * continues after they've been answered.
  *
- * Such work can't be stopped, only counted. It occupies its slot until it finishes or an operator
- * releases it. Readonly work that can run in parallel is harmless, so its slot is freed.
+ * The executor can't stop the work of an answered call. Such work occupies its slot until it
+ * finishes or an operator releases the slot. Readonly work that can run in parallel is harmless, so
+ * its slot is freed immediately.
  */
 export class Places {
   readonly #limits: PlaceLimits;
@@ -159,7 +160,7 @@ export class Places {
     );
     if (waited.kind === 'returned') return waited.value;
     if (waiting !== undefined) this.#waiting.delete(waiting);
-    // The slot became free at the moment when the wait ended.
+    // The slot became free at the moment at which the wait ended.
     if (taken !== undefined) this.#leave(taken);
     if (waited.kind !== 'timeout') throw aborted(name);
     const held = [...this.#abandoned].find(({ toolName, isFree }) => toolName === name && !isFree);

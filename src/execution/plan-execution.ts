@@ -26,7 +26,7 @@ type PlannedCall = {
   readonly batch: number;
   /**
    * The reason why the call isn't in an earlier batch: a conflicting call in the previous batch,
-   * and the cause of the conflict. Missing in batch 0.
+   * and the cause of the conflict. Calls in batch 0 have no reason.
    */
   readonly after?: { readonly position: number; readonly reason: string };
 };
@@ -64,9 +64,10 @@ export interface ExecutionPlan {
  * ```
  *
  * Whether calls conflict depends on the access mode and execution category of their tools:
- * - A tool that is unknown, or `mixed` in either, runs alone.
- * - A call that writes (`write` or `execute` in either) conflicts with reads and other writes,
- *   unless both calls return `conflictKeys` and neither writes what the other touches.
+ * - A tool that is unknown, or whose access mode or category is `mixed`, runs alone.
+ * - A call that writes (access mode or category `write` or `execute`) conflicts with reads and
+ *   other writes. Two calls that both return `conflictKeys` don't conflict if neither call writes
+ *   what the other touches.
  * - Calls of a tool with `allowParallel: false` conflict with each other, even under different
  *   aliases.
  * - Calls that only read, including over the network, conflict only with writes. Readonly `compute`
@@ -77,13 +78,13 @@ export interface ExecutionPlan {
  * `conflictKeys` throws, or if it returns no keys, more than 1,000 keys, keys over 1,024
  * characters, or values that aren't strings.
  *
- * Each call goes into the earliest batch after all earlier calls with which it conflicts, so adding
- * calls never moves earlier calls. If a schema transforms its input (with defaults or trimming, for
- * example), pass the parsed input: keys derived from raw input may not be what the call touches.
+ * Each call goes into the first batch after all earlier calls that it conflicts with, so added
+ * calls never move earlier calls. If a schema transforms its input (with defaults or trimming, for
+ * example), pass the parsed input: keys derived from the raw input may be wrong.
  *
- * Time and memory grow with the number of calls and keys, not with the number of pairs.
+ * Time and memory grow with the number of calls and keys, not with the number of pairs of calls.
  *
- * @throws ToolError `INVALID_ARGUMENT` with the index of the invalid call; nothing is planned then.
+ * @throws ToolError `INVALID_ARGUMENT` with the index of the invalid call.
  */
 export function planExecution(
   registry: Pick<ToolMetadataRegistry, 'get'>,
@@ -101,8 +102,8 @@ export function planExecution(
   const checked = Array.from(calls as readonly unknown[], checkCall);
 
   /**
-   * Maps each mark to the call that left it: the call in the latest batch, or the first of several
-   * in that batch.
+   * Maps each mark to the call that left the mark. If several calls left it, the first call in the
+   * latest batch is kept.
    */
   const left = new Map<string, PlacedCall>();
   const batches: number[][] = [];
@@ -142,12 +143,12 @@ function checkCall(call: unknown, position: number): Required<PlannableCall> {
 }
 
 /**
- * The maximum length of a name or key in an explanation, because models can make them arbitrarily
- * long.
+ * The maximum length of a name or key in an explanation, because names and keys from models can be
+ * arbitrarily long.
  */
 const SHOWN_LENGTH = 100;
 
-/** Explains why a call waits for an earlier one. */
+/** Explains why a call waits for an earlier call. */
 function explainWait(earlier: CallProfile, call: CallProfile): string {
   return `after call ${earlier.position}, ${shown(earlier.toolName)}: ${reason(earlier, call)}`;
 }
@@ -176,8 +177,8 @@ function reason(earlier: CallProfile, call: CallProfile): string {
 }
 
 /**
- * Returns the first key of the later call that conflicts. Of the two conflicting keys, returns the
- * narrower.
+ * Finds the first key of the later call that conflicts with a key of the earlier call. Returns the
+ * narrower of the two keys.
  */
 function commonKey(earlier: TouchedKeys, later: TouchedKeys): string | undefined {
   if (earlier === 'anything' || later === 'anything') return undefined;
@@ -212,7 +213,7 @@ interface CallProfile {
   readonly role: CallRole;
   /** True if calls of this tool must not run in parallel. */
   readonly serial: boolean;
-  /** The keys that the call touches. Used only for readers and writers. */
+  /** The keys that the call touches. The keys are used only for readers and writers. */
   readonly reads: TouchedKeys;
   readonly writes: TouchedKeys;
 }
@@ -277,7 +278,7 @@ interface PlacedCall {
 
 /**
  * Returns the marks that a call leaves for later calls, and the marks it must wait for. Two calls
- * conflict if the later one waits for a mark that the earlier one left.
+ * conflict if the later call waits for a mark that the earlier call left.
  */
 function marksOf({ role, serial, toolName, ...keys }: CallProfile): {
   readonly leaves: readonly string[];
@@ -313,8 +314,8 @@ function leftBy(key: string): readonly string[] {
 }
 
 /**
- * Returns the marks that conflict with a key: those at its path, those that cover it, and those
- * that it covers.
+ * Returns the marks that conflict with a key: marks at its path, marks that cover the key, and
+ * marks that the key covers.
  */
 function metBy(key: string): readonly string[] {
   const spots = spotsOf(key);

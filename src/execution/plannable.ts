@@ -3,8 +3,8 @@ import type { ToolCall } from '../safety/calls.js';
 import { checkAhead } from '../tool/check-input.js';
 
 /**
- * Returns each call with the input to use for planning. If the tool has `conflictKeys`, that's the
- * parsed input.
+ * Returns each call with the input to use for planning: the parsed input if the tool has
+ * `conflictKeys`.
  */
 export async function plannable(
   registry: ToolMetadataRegistry,

@@ -7,19 +7,19 @@ import type { RunningCall } from './running-call.js';
 import { aborted, withDeadline } from './with-deadline.js';
 
 /**
- * Short, because a user waits for the preview, both before approving and when the approved call
- * runs.
+ * The timeout is short, because a user waits for the preview before approving the call, and again
+ * when it runs.
  */
 const TIMEOUT_MS = 10_000;
-/** A preview changes nothing, so a preview that hangs doesn't occupy a slot. */
+/** A hanging preview frees its slot, which is safe because a preview changes nothing. */
 const HARMLESS = { allowParallel: true, accessMode: 'readonly' } as const;
 
-/** The preview shown with a call that needs approval, or the reason why it has none. */
+/** The preview shown with a call that needs approval, or the reason why the call has no preview. */
 type Shown = Pick<PendingApproval, 'preview' | 'noPreview'>;
 
 /**
  * Returns the tool's preview of a call. If the preview fails, takes longer than ten seconds, or
- * returns an invalid value, there's none: the user sees the reason and approves only the arguments.
+ * returns an invalid value, the user sees the reason instead and approves only the arguments.
  *
  * @param place The slot in which the preview runs. A preview that hangs is listed as abandoned.
  * @throws ToolError `ABORTED` if the caller aborts first.

@@ -6,7 +6,7 @@ import type { ToolCall } from '../safety/calls.js';
 import { boundInput } from '../tool/bound-input.js';
 import type { ExecuteOptions } from './executor-options.js';
 
-/** Reads a call, adding an id if it has none. A call without a name doesn't match any tool. */
+/** Reads a call, adding an id if it has none. A call without a name matches no tool. */
 export function readCall(call: unknown): ToolCall {
   const { id, name, input } = (call ?? {}) as Record<string, unknown>;
   return {
@@ -34,8 +34,8 @@ export function readCalls(calls: unknown): readonly ToolCall[] {
 }
 
 /**
- * Returns a frozen copy. A value that can't be copied is returned unchanged, and refused later when
- * the call runs.
+ * Returns a frozen copy. If a value can't be copied, returns it unchanged: the call is refused
+ * later, when it runs.
  */
 function copyOf(value: unknown): unknown {
   try {
@@ -84,8 +84,8 @@ function assertApproval(approval: unknown): void {
 /**
  * Returns a copy of a call's options. A context that is plain data is copied too.
  *
- * @throws ToolError `INVALID_ARGUMENT` for unknown and invalid options. Otherwise, a call with a
- * misspelled `principal` would run without a principal.
+ * @throws ToolError `INVALID_ARGUMENT` for unknown and invalid options. Ignoring a misspelled
+ * `principal` would run the call without a principal.
  */
 export function readOptions(options: ExecuteOptions): ExecuteOptions {
   const read = { ...options };

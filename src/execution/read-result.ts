@@ -26,13 +26,13 @@ const MOST_ISSUES = 20;
 
 /**
  * Converts a tool's return value into an outcome. A plain value is the tool's result, and
- * `undefined` is treated as null. Only the helpers (`fail`, `askUser`, `halt`) produce other
+ * `undefined` is treated as null. Only the helpers `fail`, `askUser` and `halt` produce other
  * outcomes.
  *
  * The result must match the tool's `outputSchema`, and the outcome contains the value that the
  * schema produces. A result that doesn't match, or isn't JSON-serializable, becomes
- * `INVALID_RESULT`. The outcome then includes the value for programs. The same applies to the value
- * of `halt`.
+ * `INVALID_RESULT`. An `INVALID_RESULT` outcome includes the value for programs. The value of
+ * `halt` is checked in the same way.
  *
  * @throws ToolError `INVALID_RESULT` for a malformed result created by another copy of the helpers.
  */
@@ -95,8 +95,8 @@ function contentOf(result: Readonly<Record<string, unknown>>): {
 }
 
 /**
- * Reads a `halt` result. If it has no value, there's nothing to check. Even if the value is
- * refused, the run still ends.
+ * Reads a `halt` result. A `halt` without a value needs no check. Even if the value is refused, the
+ * run still ends.
  */
 async function readHalt(
   entry: ToolEntry,
@@ -156,7 +156,7 @@ function checkPlain(
   value: unknown,
   schema: object | undefined,
 ): Answered {
-  // These values survive JSON unchanged.
+  // Values of these types survive JSON unchanged.
   const isSimple = typeof value === 'string' || typeof value === 'boolean' || value === null;
   if (schema === undefined && isSimple) return { status: 'ok', value };
   try {
@@ -184,7 +184,7 @@ export function answerIssues(schema: object, data: Json): readonly Issue[] {
   }
 }
 
-/** The issues quote the tool's result, so like the value, they're only for programs. */
+/** The issues quote the tool's result, so they're only for programs. */
 function broken(toolName: string, value: unknown, issues: readonly Issue[]): Failure {
   return invalid(
     `${toolName} ran, but its result doesn't match its output schema and isn't shown. Continue without it, or ask the user.`,
@@ -194,8 +194,8 @@ function broken(toolName: string, value: unknown, issues: readonly Issue[]): Fai
 }
 
 /**
- * The tool ran and may have had side effects, so the call isn't repeated. The value is only for
- * programs.
+ * The tool ran and may have had side effects, so the call isn't repeated. Models don't see the
+ * tool's value.
  */
 function invalid(message: string, value: unknown, issues?: readonly Issue[]): Failure {
   return {
@@ -261,7 +261,7 @@ export function thrownFailure(
   expose: ExecutorFrame['exposeErrors'],
 ): Failure {
   const body: Failure = { ...failure(error), origin: 'thrown' };
-  if (isToolError(error, 'TOOL_CHANGED')) return failure(error); // The tool didn't run.
+  if (isToolError(error, 'TOOL_CHANGED')) return failure(error); // The error means that the tool didn't run.
   if (expose === 'none')
     return {
       status: 'error',
@@ -270,7 +270,7 @@ export function thrownFailure(
       origin: 'thrown',
     };
   if (expose === 'full') return { ...body, message: fullMessage(error) ?? body.message };
-  // The author of a typed error chose its wording.
+  // Shows the whole message of a `ToolError`, because its author wrote it for callers.
   return isToolError(error) && !QUOTING.has(error.code)
     ? body
     : { ...body, message: withoutHosts(body.message) };

@@ -7,7 +7,10 @@ import type { ToolEntry } from '../tool/tool-definition.js';
 const MOST_CONVERSATIONS = 1_000;
 /** The maximum number of different calls remembered per conversation. */
 const MOST_CALLS = 64;
-/** Calls longer than this number of characters are stored as a digest. */
+/**
+ * The maximum length of a call that is stored as text, in characters. Longer calls are stored as a
+ * digest.
+ */
 const LONGEST = 256;
 
 class Conversation {
@@ -18,11 +21,11 @@ class Conversation {
 }
 
 /**
- * Detects that a model keeps making the same call, whether it ran or the user denied it.
+ * Detects that a model keeps making the same call. Calls that the user denied count as well.
  *
  * Two calls of a tool are the same if their `progressParams` are equal. If the tool doesn't declare
- * any, all arguments must be equal. A write that is new in the conversation is progress: when it
- * starts, all counts are reset.
+ * `progressParams`, all arguments must be equal. A write that is new in the conversation is
+ * progress: when it starts, all counts are reset.
  */
 export class RepeatGuard {
   readonly #conversations = new RecentMap<string, Conversation>(MOST_CONVERSATIONS);

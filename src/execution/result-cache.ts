@@ -24,24 +24,24 @@ interface Kept {
 
 /**
  * The maximum size of a cached result, in characters of JSON. A larger result would evict hundreds
- * of others.
+ * of other results.
  */
 const LARGEST = 2 ** 20;
 
 /**
- * Caches the results of readonly tools. The key consists of tool, definition, arguments, and
- * principal, and either of conversation and context or of `cacheKey`. A result is kept until it
- * expires or a write in this process makes it stale.
+ * Caches the results of readonly tools. The key consists of the tool, its definition, the
+ * arguments, the principal, and either the conversation and context or the `cacheKey`. A result is
+ * kept until it expires or a write in this process makes it stale.
  *
  * Each result is stamped before its tool starts, so a write during the call makes the result stale
- * before it's cached. Equal calls at the same time run only once. If that run fails, each of the
- * other calls runs separately.
+ * before it's cached. Equal calls at the same time run only once. If the shared run fails, each of
+ * the other calls runs separately.
  */
 export class ResultCache {
-  /** Ordered from least to most recently used. */
+  /** The cached results, from least to most recently used. */
   readonly #kept = new Map<string, Kept>();
   readonly #running = new Map<string, Promise<OutcomeBody>>();
-  /** The number of times each scope has been invalidated. */
+  /** The number of times that each scope has been invalidated. */
   readonly #drops = new Map<string, number>();
   readonly #frame: ExecutorFrame;
   #size = 0;
@@ -83,12 +83,12 @@ export class ResultCache {
         run.cached = true;
         return { status: 'ok', ...answer };
       }
-      // If one caller aborts, the others must not all start at once.
+      // If the caller that runs the call aborts, only one of the waiting calls may start.
       if (body.status !== 'error' || body.code !== 'ABORTED') return work();
     }
   }
 
-  /** Marks the results that a call of this tool may have changed as stale. */
+  /** Marks as stale the results that a call of this tool may have changed. */
   dropAfter(entry: ToolEntry): void {
     for (const scope of scopesDroppedBy(entry, this.#frame.registry))
       this.#drops.set(scope, (this.#drops.get(scope) ?? 0) + 1);
@@ -167,7 +167,7 @@ function failed(error: unknown): OutcomeBody {
 }
 
 /**
- * Returns what a result depends on in addition to tool and arguments: the principal, and either the
+ * Returns the parts of the key besides the tool and its arguments: the principal, and either the
  * conversation and context or the tool's `cacheKey`. If the result can't be cached, returns the
  * reason as a string.
  */
@@ -179,8 +179,8 @@ function cacheFrame(
   const owner = principal ?? null;
   if (cacheKey === undefined) {
     if (context === undefined) return [owner, conversationId ?? null];
-    // A context that was copied for this call can't change any more. Any other context could change
-    // before the tool reads it.
+    // A context that was copied for this call can't change any more.
+    // Any other context could change before the tool reads it.
     const copy = plainOf(context);
     return copy === context
       ? [owner, conversationId ?? null, copy]
@@ -207,7 +207,7 @@ function plainOf(value: unknown): Json | undefined {
   try {
     return isShownByJson(value) ? boundInput(value) : undefined;
   } catch {
-    return undefined; // The value is larger than an input may be.
+    return undefined; // The value exceeds the limits of an input.
   }
 }
 
@@ -236,11 +236,12 @@ function sizeOf({ value, content = [] }: Answer): number {
 
 /** The scope of every cached result. */
 const EVERYTHING = '*';
-/** The scope of tools without a category. Any write may affect their results. */
+/** The scope of tools without a category. Any write may affect the results of such tools. */
 const UNDECLARED = 'category:';
 
 /**
- * Returns the scopes of a tool's cached results. Invalidating any of them makes the results stale.
+ * Returns the scopes of a tool's cached results. Invalidating any of these scopes makes the results
+ * stale.
  */
 function scopesOf({ name, category }: ToolEntry): readonly string[] {
   return [EVERYTHING, `tool:${name}`, category === undefined ? UNDECLARED : `category:${category}`];
@@ -250,8 +251,8 @@ function scopesOf({ name, category }: ToolEntry): readonly string[] {
  * Returns the scopes that a call makes stale: the tool's `invalidates`, or its category if it
  * declares none. Readonly tools don't invalidate anything.
  *
- * A call that is `execute` or `mixed` can change anything. The same is true of a write that
- * declares neither `invalidates` nor a category.
+ * A call that is `execute` or `mixed` can change anything. A write that declares neither
+ * `invalidates` nor a category can also change anything.
  */
 function scopesDroppedBy(
   { accessMode, executionCategory, invalidates, category }: ToolEntry,

@@ -41,7 +41,7 @@ export class RunningCall {
   isAbandoned = false;
   /**
    * The labels of the conversation when the model made the calls. Set only for calls in
-   * `executeAll`; otherwise the current labels are used.
+   * `executeAll`. Other calls use the current labels.
    */
   flow: Flow | undefined;
   /** Waits for the call's turn to ask the user. Set only for calls in `executeAll`. */
@@ -72,7 +72,7 @@ export class RunningCall {
     return owner;
   }
 
-  /** The first fields of a call's record. */
+  /** The caller and the current time, for a record of the call. */
   get recorded(): Pick<CallFacts, 'at' | 'principal' | 'conversationId'> {
     const { callId: _, ...owner } = this.owner;
     return { ...owner, at: this.#frame.clock.now() };
@@ -83,7 +83,7 @@ export class RunningCall {
     return this.#told;
   }
 
-  /** Returns the call in the form to which approvals are bound. */
+  /** Returns the facts about the call that an approval is bound to. */
   asked({ name: toolName, digest: definitionDigest }: ToolEntry, input: Json): ApprovedCall {
     const { principal, conversationId } = this.options;
     const { id: callId } = this.call;
@@ -103,13 +103,13 @@ export class RunningCall {
   tell(event: CallEvent): void {
     const { listeners, clock } = this.#frame;
     if (listeners.size === 0) return;
-    // Assigns to a single object: spreading objects of many shapes took a quarter of a call's time.
+    // Assigns to a single object, because spreading objects of many shapes is slow.
     listeners.tell(Object.assign(this.owner, { toolName: this.toolName, at: clock.now() }, event));
   }
 
   /**
    * Reports the first decision about the call and its arguments. Reports a later decision only if
-   * it differs.
+   * it differs from the last reported decision.
    */
   tellDecision({ verdict, reason, rule, danger }: Decision): void {
     if (this.#told?.danger === danger && verdict !== 'deny') return;
@@ -117,7 +117,7 @@ export class RunningCall {
     this.tell({ type: 'decision', verdict, reason, rule, danger });
   }
 
-  /** Returns the context for the tool. Its signal is created on first use. */
+  /** Returns the context for the tool. The context's signal is created on first use. */
   contextFor(
     definitionDigest: string,
     stop: { readonly signal: AbortSignal },
@@ -196,7 +196,7 @@ export class RunningCall {
     try {
       this.tell({ type: 'call-progress', progress: cloneFrozen(progress) });
     } catch {
-      // Invalid progress data isn't worth failing the call.
+      // Ignores invalid progress data, because it isn't worth failing the call.
     }
   }
 }

@@ -9,7 +9,7 @@ import type { Telemetry } from './executor-options.js';
  * Runs a call with telemetry.
  *
  * If the telemetry throws, doesn't start the call, or returns another outcome, the call's own
- * outcome is still returned. If it were lost, the caller would repeat the call.
+ * outcome is still returned. A caller that lost the outcome would repeat the call.
  */
 export async function observeCall(
   telemetry: Telemetry,

@@ -70,11 +70,10 @@ import { assertWanted, untilAborted } from './with-deadline.js';
 const NO_OPTIONS: ExecuteOptions = Object.freeze({});
 
 /**
- * Runs tools safely. It validates input, asks the policy, obtains approvals, and handles caching, budgets, timeouts,
- * and retries.
+ * Runs tools safely: validates input, asks the policy, obtains approvals, and applies caches, budgets, and retries.
  *
- * Any failure in a tool or in a model's call becomes an outcome: `execute` never throws. Listeners receive all calls
- * and decisions as events.
+ * `execute` never throws: a failing tool or an invalid call from a model becomes an outcome. Listeners receive all
+ * calls and decisions as events.
  *
  * ```ts
  * import { AccessMode, defineTool, ToolExecutor, ToolMetadataRegistry } from 'tooldex';
@@ -94,7 +93,7 @@ export class ToolExecutor {
   readonly metrics: { readonly approvals: ApprovalMetrics };
   /** The success rates and latencies of called tools and their providers. */
   readonly health: HealthLog;
-  /** The calls that are waiting for a user. Use it to list and answer them. */
+  /** The calls that are waiting for a user. Use this object to list and answer the pending calls. */
   readonly pendingCalls: PendingCalls;
 
   readonly #frame: ExecutorFrame;
@@ -111,7 +110,7 @@ export class ToolExecutor {
   readonly #worker: CallWorker;
   /** Records calls so that other processes that share the store can read them. */
   readonly #log: CallLog | undefined;
-  /** Closed together with the executor, so that pending data is written. */
+  /** The parts that are closed together with the executor, so that pending data is written. */
   readonly #ownHealth: PublishedHealth | undefined;
   readonly #stopWatchingStore: (() => void) | undefined;
   /** The state that a call shares with the other calls in its `executeAll`. */
@@ -153,7 +152,7 @@ export class ToolExecutor {
     return this.#frame.registry;
   }
 
-  /** Runs one call and returns its outcome. A call without an id gets a random one. */
+  /** Runs one call and returns its outcome. A call without an id gets a random id. */
   async execute(call: PlannableCall, options: ExecuteOptions = NO_OPTIONS): Promise<ToolOutcome> {
     const own = readCall(call);
     let run: RunningCall;
@@ -177,8 +176,8 @@ export class ToolExecutor {
   }
 
   /**
-   * Calls a registered tool with the types of its definition, so that the `value` of an `ok` outcome has the type that
-   * the tool returns.
+   * Calls a registered tool with the types of its definition, so that the `value` of an `ok` outcome has the type
+   * that the tool returns.
    *
    * @param options The options of `execute`, and the call's `id`.
    * @default a random id
@@ -205,7 +204,7 @@ export class ToolExecutor {
     return outcome;
   }
 
-  /** Runs a call from start to end. No step is repeated, except that an approved call is evaluated once more. */
+  /** Runs a call from start to end. Each step runs once, but the policy evaluates an approved call again. */
   async #carryOut(run: RunningCall): Promise<OutcomeBody> {
     const accepting = this.#judge.accept(run, (decision) => run.tellDecision(decision));
     const call = accepting instanceof Promise ? await accepting : accepting;
@@ -231,7 +230,7 @@ export class ToolExecutor {
     const labelling = this.#labels.note(run, call, judged.flow);
     if (labelling !== undefined) await labelling;
     if (entry.manual) {
-      this.#cache.dropAfter(entry); // The executor can't know when the user does the work.
+      this.#cache.dropAfter(entry); // Makes results stale now, because the executor can't know when the user does the work.
       return this.#awaited({ status: 'manual', pending: run.pendingManual(entry, raw) });
     }
     this.#worker.assertExecutable(entry);
@@ -251,7 +250,7 @@ export class ToolExecutor {
         if (this.#budgets) await this.#budgets.spend(entry, run.options);
         if (run.options.onStart) await announceStart(this.#frame, run, entry);
         assertSame(this.#frame, run, entry);
-        if (approval) await this.#desk.redeem(run, approval); // Redeemed last, so that a refused call doesn't use up the approval.
+        if (approval) await this.#desk.redeem(run, approval); // Redeems the approval last, so that a refused call doesn't use it up.
         assertWanted(run.options.signal, entry.name);
         this.#repeats.started(run.options.conversationId, entry, raw);
         const isApproved = approval !== undefined;
@@ -294,7 +293,7 @@ export class ToolExecutor {
     return previewOf(this.#frame.clock, this.#places, run, call, place);
   }
 
-  /** Returns the outcome of a call that a user or another program answers, with the stored answer, if any. */
+  /** Returns the outcome of a call that a user or another program answers. A stored answer is included. */
   async #awaited(
     body: Extract<OutcomeBody, { readonly status: 'manual' | 'ask_user' }>,
   ): Promise<OutcomeBody> {
@@ -305,12 +304,11 @@ export class ToolExecutor {
   }
 
   /**
-   * Runs several calls in the order determined by `planExecution`, and returns their outcomes in the order of the
-   * calls.
+   * Runs several calls as planned by `planExecution`. Returns their outcomes in the order of the calls.
    *
    * The policy evaluates every call based on what the conversation had read before the first call started. Calls that
    * need the user run last in their batch, one at a time, and the user is asked right before each call runs. A call
-   * that ends with `approval_required` doesn't delay the others.
+   * that ends with `approval_required` doesn't delay the other calls.
    *
    * @throws ToolError `INVALID_ARGUMENT` if `calls` isn't a list or if two calls have the same id.
    */
@@ -373,13 +371,13 @@ export class ToolExecutor {
   }
 
   /**
-   * Stores a call that needs approval or whose tool is manual, without running it. Calling it again returns the stored
-   * call and its answer.
+   * Stores a call that needs approval or whose tool is manual, without running it. Calling `request` again returns
+   * the stored call and its answer.
    *
-   * Executing the same call then uses that answer, once.
+   * Executing the same call then uses this answer, once.
    *
-   * @returns The pending call (with `kind`), or the decision (with `verdict`) if the call doesn't need a user or can't
-   * run.
+   * @returns The pending call (with `kind`), or the decision (with `verdict`) if the call doesn't need a user or
+   * can't run.
    * @throws ToolError `STATE_UNAVAILABLE`, `ABORTED`.
    */
   async request(
@@ -411,8 +409,8 @@ export class ToolExecutor {
   }
 
   /**
-   * Returns the policy's decision for each call in order, and reports inputs that would be refused. Runs nothing and
-   * doesn't send events.
+   * Returns the policy's decision for each call in order, and reports invalid inputs. Runs nothing and sends no
+   * events.
    */
   async dryRun(
     calls: readonly PlannableCall[],
@@ -433,12 +431,13 @@ export class ToolExecutor {
   }
 
   /**
-   * Wraps every call that is allowed, approved, and not answered from the cache. Use it to log, time, or redact calls,
-   * or to replace their results. The wrapper's result is checked, cached, and returned as if it came from the tool.
+   * Wraps every call that is allowed, approved, and not answered from the cache. Use a wrapper to log, time, or
+   * redact calls, or to replace their results. The wrapper's result is checked, cached, and returned as if it came
+   * from the tool.
    *
-   * Wrappers are nested in the order of the `use` calls, with the first outermost. If a wrapper throws, the call fails
-   * and the error isn't shown.
-   * @returns A function that removes the wrapper. Calls that are already running keep it.
+   * Wrappers are nested in the order of the `use` calls, with the first outermost. If a wrapper throws, the call
+   * fails and the error isn't shown.
+   * @returns A function that removes the wrapper. Calls that are already running keep the wrapper.
    */
   use(around: Around): () => void {
     return this.#arounds.add(around);
@@ -456,11 +455,11 @@ export class ToolExecutor {
   }
 
   /**
-   * Records that a user approved a pending call and further calls like it, with the same tool, definition, principal,
-   * and conversation.
+   * Records that a user approved a pending call and similar calls: same tool, definition, principal, and
+   * conversation.
    *
-   * @throws ToolError like `approve`. `INVALID_ARGUMENT` if the scope has no limit, or if such calls need approval
-   * every time (consent, critical tools, flows).
+   * @throws ToolError like `approve`. `INVALID_ARGUMENT` if the scope has no limit, or if calls like this call need
+   * approval every time (consent, critical tools, flows).
    */
   async grant(
     pending: PendingApproval,
@@ -469,7 +468,7 @@ export class ToolExecutor {
     return this.#desk.grant(pending, scope);
   }
 
-  /** Returns the grants to offer the user, narrowest first, or none if such calls always need approval. */
+  /** Returns the grants to offer the user, narrowest first. The list is empty if the call always needs approval. */
   grantChoices(pending: PendingApproval): readonly GrantChoice[] {
     const entry = this.registry.get(pending.toolName);
     return entry === undefined ? [] : grantChoices(entry, pending);
@@ -485,14 +484,14 @@ export class ToolExecutor {
     return this.#grants.list(of);
   }
 
-  /** Revokes a grant. @returns true if it existed. @throws ToolError `STATE_UNAVAILABLE`. */
+  /** Revokes a grant. @returns true if the grant existed. @throws ToolError `STATE_UNAVAILABLE`. */
   revokeGrant(id: string): Promise<boolean> {
     return this.#grants.revoke(id);
   }
 
   /**
-   * Calls `listener` once for each pending call in the store that is answered. To use the answer, make that call again.
-   * Polls the store every second until you call the returned function.
+   * Calls `listener` once for each pending call in the store that gets an answer. To use the answer, make the
+   * answered call again. Polls the store every second. Returns a function that stops polling.
    */
   onAnswered(listener: (answered: StoredPending) => void): () => void {
     return watchAnswers(this.pendingCalls, this.#frame.clock, listener);
@@ -526,8 +525,8 @@ export class ToolExecutor {
   }
 
   /**
-   * Forgets that a conversation has read untrusted content or private data. Call it only after a user has reviewed the
-   * conversation. Models and tool results can't remove labels.
+   * Forgets that a conversation has read untrusted content or private data. Call `clearFlow` only after a user has
+   * reviewed the conversation. Models and tool results can't remove labels.
    *
    * @throws ToolError `STATE_UNAVAILABLE`; the labels may then still exist. `INVALID_ARGUMENT` for unknown labels.
    */
@@ -539,17 +538,14 @@ export class ToolExecutor {
   }
 
   /**
-   * Adds labels for content that your program adds to a conversation, or that the conversation read in another process.
+   * Adds labels for content that your program adds to a conversation, or that another process has read.
    * @throws ToolError `INVALID_ARGUMENT` if `flow` isn't a flow.
    */
   async addFlow(conversationId: string, flow: Flow): Promise<void> {
     await this.#labels.addFrom(conversationId, flow);
   }
 
-  /**
-   * Resets the repeat counts of a conversation. Call it when the user says something new, because repeating a call
-   * after that isn't a loop.
-   */
+  /** Resets the repeat counts of a conversation. Call `resetRepeats` when the user says something new. */
   resetRepeats(conversationId: string): void {
     this.#repeats.forget(conversationId);
   }
@@ -560,8 +556,7 @@ export class ToolExecutor {
   }
 
   /**
-   * Frees the slot of an abandoned call, as if its work had finished. The work continues but no longer counts toward
-   * the limits.
+   * Frees the slot of an abandoned call. The work continues but no longer counts toward the limits.
    * @returns true if the call was abandoned and hadn't been released yet.
    *
    * @param call The call's id, or the call object from `abandoned()`. Ids are unique only within a conversation.
@@ -572,14 +567,17 @@ export class ToolExecutor {
   }
 
   /**
-   * Returns the state of a tool's providers, as of their last calls. Returns an empty list if the tool has no providers
-   * or hasn't been called.
+   * Returns the state of a tool's providers, as of their last calls. Returns an empty list if the tool has no
+   * providers or hasn't been called.
    */
   providers(toolName: string): readonly ProviderSnapshot[] {
     return this.#worker.providers(this.registry.get(toolName)?.name ?? toolName);
   }
 
-  /** Resets the budgets of an owner. Pass '' for calls without one. @throws ToolError `STATE_UNAVAILABLE`. */
+  /**
+   * Resets the budgets of an owner (a principal or conversation). Pass '' for calls without an owner. @throws
+   * ToolError `STATE_UNAVAILABLE`.
+   */
   async resetBudgets(owner: string): Promise<void> {
     await this.#budgets?.reset(owner);
   }

@@ -18,7 +18,7 @@ export function watchAnswers(
   const known = new Set<string>();
   let cancel: (() => void) | undefined = () => undefined;
   const look = async (): Promise<void> => {
-    // If the store can't be reached, the next poll tries again.
+    // If the store can't be reached, tries again at the next poll.
     const answered = await pendingCalls.answered(known).catch(() => []);
     if (cancel === undefined) return;
     cancel = clock.after(POLL_MS, () => void look(), { background: true });

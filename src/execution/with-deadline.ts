@@ -26,11 +26,11 @@ export interface Stop {
 const TURNS = 8;
 
 /**
- * Runs work, and returns in time no matter what the work does.
+ * Runs work, and returns in time whatever the work does.
  *
  * At the deadline, or if the caller aborts, the work's signal is aborted and the function returns
  * immediately. At the deadline, the signal's reason is a `TimeoutError`. Anything that the work
- * returns or throws later is ignored, and no timer or listener is left behind. `pauseLimits` on the
+ * returns or throws later is ignored. All timers and listeners are removed. `pauseLimits` on the
  * work's signal pauses the deadline. Work that blocks the thread can't be interrupted.
  */
 export function withDeadline<T>(
@@ -55,7 +55,7 @@ export function withDeadline<T>(
 
 /**
  * The time limit of one piece of work. The signal and timer are created only when needed, because
- * most work finishes before that.
+ * most work finishes without them.
  */
 class Limit<T> implements Stop {
   readonly #deadline: Deadline;
@@ -76,7 +76,7 @@ class Limit<T> implements Stop {
     return this.#watch().signal;
   }
 
-  /** Ends the limit. Only the first call has an effect. */
+  /** Ends the limit. Only the first call of `settle` has an effect. */
   settle(end: Settled<T>): void {
     if (this.#end !== undefined) return;
     this.#end = end;

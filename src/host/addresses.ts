@@ -27,8 +27,8 @@ export const allowedHosts = z
   .readonly();
 
 /**
- * The schema for the origin of a website. It refuses `*` and `null`, because they match unknown
- * pages.
+ * The schema for the origin of a website. Refuses the origins `*` and `null`, because they match
+ * unknown pages.
  */
 export const origin = z.custom<string>(isOrigin, 'an origin such as "https://tools.example"');
 
@@ -55,7 +55,7 @@ function isOrigin(value: unknown): boolean {
   );
 }
 
-/** Returns true for an address to which only this machine can connect. */
+/** Returns true for an address that only this machine can connect to. */
 export function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || /^127(?:\.\d{1,3}){3}$/.test(host);
 }

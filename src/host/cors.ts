@@ -13,9 +13,7 @@ interface CorsOptions {
   readonly exposedHeaders: string;
 }
 
-/**
- * Creates the CORS headers that allow scripts from other sites to send requests and read responses.
- */
+/** Creates the CORS headers that let scripts on other sites send requests and read responses. */
 interface Cors {
   /** Returns the headers for every response to a request, or none if no site is allowed. */
   headersOf(request: GuardedRequest): Headers;

@@ -12,7 +12,7 @@ import { describeValue } from '../core/plain-data.js';
 import { authorityHost, isLoopback, isWildcard } from './addresses.js';
 import { refusal, type Refusal } from './request-guard.js';
 
-/** Limits on connections. Node's own limits are minutes long or don't exist. */
+/** Limits on connections. Node's own limits are minutes long or missing. */
 const LIMITS = Object.freeze({
   headersTimeout: 10_000,
   requestTimeout: 30_000,
@@ -96,7 +96,7 @@ export async function listen({
             : refusal(
                 500,
                 'INTERNAL_ERROR',
-                "The server failed to answer this request. It's still running.",
+                'The server failed to answer this request. The server is still running.',
               ),
         ),
     },
@@ -154,8 +154,8 @@ function listenError(
  * without a request in progress is closed.
  *
  * `server.maxConnections` would refuse the newest connection instead. A client that fills all
- * connections with incomplete requests (Slowloris) could then lock everyone else out until they
- * time out.
+ * connections with incomplete requests (Slowloris) could then lock everyone else out until the
+ * requests time out.
  */
 function limitConnections(server: Server, most: number): void {
   /** The unanswered requests of each connection, starting with the oldest connection. */
@@ -163,7 +163,7 @@ function limitConnections(server: Server, most: number): void {
   server.on('connection', (socket) => {
     if (unanswered.size >= most) {
       const evicted = oldestWithoutRequest() ?? socket;
-      // Removed immediately, because more connections can arrive before the close event.
+      // Removes the connection now, because more can arrive before the close event.
       unanswered.delete(evicted);
       evicted.destroy();
       if (evicted === socket) return;

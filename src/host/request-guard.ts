@@ -3,14 +3,16 @@ import { secret } from '../core/options.js';
 import { describeValue } from '../core/plain-data.js';
 import { hostOf } from './addresses.js';
 
-/** The parts of a request that determine whether it's admitted. A web `Request` has all of them. */
+/**
+ * The parts of a request that decide whether it's admitted. A web `Request` has all these parts.
+ */
 export interface GuardedRequest {
   readonly method: string;
   readonly url: string;
   readonly headers: { get(name: string): string | null };
 }
 
-/** A refusal of a request. Each server converts it to the format that its clients expect. */
+/** A refusal of a request. Each server converts a refusal to the format that its clients expect. */
 export interface Refusal {
   readonly ok: false;
   readonly status: number;
@@ -30,14 +32,14 @@ export interface Admitted {
   readonly principal?: string;
   /** The token's scopes. */
   readonly scopes?: readonly string[];
-  /** The name of the person or program to which the token belongs. */
+  /** The name of the person or program that the token belongs to. */
   readonly operator?: string;
   /** The token's permissions. */
   readonly roles?: readonly Role[];
 }
 
 /**
- * The path that reports whether a server is running. It doesn't require a token, and accepts any
+ * The path that reports whether a server is running. The path requires no token and accepts any
  * host, because probes use the IP address.
  */
 export const LIVENESS_PATH = '/healthz';
@@ -70,10 +72,10 @@ interface GuardOptions {
 const ADMITTED: Admitted = Object.freeze({ ok: true });
 
 /**
- * Creates the guard of a server. It checks the host, the origin, and the token.
+ * Creates the guard of a server, which checks the host, the origin, and the token.
  *
- * Checking the host stops pages whose domain was pointed at this machine after they loaded (DNS
- * rebinding). Checking the origin stops pages from other sites.
+ * The host check stops pages whose domain was pointed at this machine after they loaded (DNS
+ * rebinding). The origin check stops pages from other sites.
  */
 export function createGuard({
   allowedHosts,
@@ -126,7 +128,7 @@ export type Role = (typeof ROLES)[number];
 /** A token that belongs to one person or program. */
 export interface NamedToken {
   readonly token: string;
-  /** The name recorded with actions. */
+  /** The name that is recorded with the owner's actions. */
   readonly name: string;
   /** The token's permissions. @default ['view'] */
   readonly roles?: readonly Role[] | undefined;
@@ -181,17 +183,16 @@ export function refusal(
 }
 
 function isOriginAllowed(origin: string, host: string, allowed: ReadonlySet<string>): boolean {
-  if (!URL.canParse(origin)) return false; // `null` means an unknown page.
+  if (!URL.canParse(origin)) return false; // The origin `null` means an unknown page.
   return origin === `http://${host}` || origin === `https://${host}` || isListed(origin, allowed);
 }
 
 /** Returns true if the origin or its host is listed. */
 export function isListed(origin: string, allowed: ReadonlySet<string>): boolean {
   if (allowed.has(origin)) return true;
-  if (!URL.canParse(origin)) return false; // `null` means an unknown page.
+  if (!URL.canParse(origin)) return false; // The origin `null` means an unknown page.
   const { protocol, hostname } = new URL(origin);
-  // An allowed host includes its web pages, but not programs whose windows have addresses such as
-  // `tauri://localhost`.
+  // An allowed host includes its web pages, but not programs with windows at `tauri://localhost`.
   return (protocol === 'http:' || protocol === 'https:') && allowed.has(hostname);
 }
 

@@ -4,10 +4,11 @@ import { bearerOf, refusal, type Authenticate, type GuardedRequest } from './req
 
 /** The result of verifying a token: its owner and scopes. */
 interface VerifiedToken {
-  /** The user or program to which the token belongs. */
+  /** The user or program that the token belongs to. */
   readonly principal: string;
   /**
-   * The token's scopes. Policies compare them with the scopes that a tool requires. @default none
+   * The token's scopes. Policies compare these scopes with the scopes that a tool requires.
+   * @default none
    */
   readonly scopes?: readonly string[];
 }
@@ -40,7 +41,7 @@ const webAddress = z.custom<string>(
   'an http or https address without a fragment',
 );
 
-/** The schema fields that both servers share. */
+/** The schema fields that the discovery server and the MCP server share. */
 export const verifyFields = {
   verify: aFunction<VerifyToken>().optional(),
   resource: z
@@ -60,7 +61,7 @@ export const verifyFields = {
     .optional(),
 };
 
-/** The path prefix of the metadata. The server's own path is appended to it. */
+/** The path prefix of the metadata. The server's own path is appended to this prefix. */
 const WELL_KNOWN = '/.well-known/oauth-protected-resource';
 
 /** The program's token check, and the metadata for clients that don't have a token. */
@@ -78,8 +79,8 @@ const VERIFIED = z.object({
 /**
  * Creates a check of bearer tokens that uses the program's own function.
  *
- * If the function throws or returns an unexpected value, the request is refused. In that case, the
- * client receives a 503 without the error.
+ * If the function throws or returns an unexpected value, the request is refused with status 503 and
+ * without the error.
  *
  * @param path The server's path, used for its public URL if no URL is configured.
  */

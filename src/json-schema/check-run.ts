@@ -6,8 +6,8 @@ import { issueAt, type SchemaIssue } from './schema-issues.js';
  * The maximum number of steps in one check. Each visit of a schema at a value, each member and
  * item, and every sixteen characters count as a step.
  *
- * Even with a large schema, an input of 256 KiB takes only a few hundred thousand steps. More steps
- * mean that the number of references grows exponentially.
+ * Even with a large schema, an input of 256 KiB takes only a few hundred thousand steps. A check
+ * exceeds the maximum only if references multiply exponentially.
  */
 const MAX_STEPS = 2_000_000;
 /**
@@ -15,7 +15,7 @@ const MAX_STEPS = 2_000_000;
  * already known to be invalid.
  */
 const MAX_TELLING_STEPS = 1_000_000;
-/** The number of steps that count for reporting one issue. */
+/** The number of steps charged for reporting one issue. */
 const ISSUE = 50;
 /**
  * The maximum nesting of schemas, summed over all levels of a value. Each level of nesting takes a
@@ -31,9 +31,11 @@ export type Check = (value: Json, run: CheckRun, seen: Evaluated | undefined) =>
 /** A schema in a document. */
 export interface SchemaNode {
   readonly checks: Check[];
-  /** The checks of keywords that depend on what the other keywords haven't evaluated. */
+  /**
+   * The checks of `unevaluatedProperties` and `unevaluatedItems`, which run after all other checks.
+   */
   readonly late: Check[];
-  /** The schemas that apply to the same value. */
+  /** The subschemas that apply to the same value, such as those in `allOf`. */
   readonly inPlace: SchemaNode[];
   /** True for the schema `false`, which doesn't accept any value. */
   readonly isFalse: boolean;
@@ -59,7 +61,7 @@ class Evaluated {
   }
 }
 
-/** A check of one value. It counts its steps and stops at a limit. */
+/** A check of one value. The check counts its steps and stops at a limit. */
 export class CheckRun {
   /** Becomes true once a value was accepted because of an unchecked pattern. */
   unsure = false;
@@ -87,7 +89,7 @@ export class CheckRun {
     if (this.#steps > this.#maxSteps)
       throw new ToolError(
         'LIMIT_EXCEEDED',
-        `Expected an input that can be checked in ${MAX_STEPS} steps, got one that takes more. Send shorter text and lists.`,
+        `Checking this input takes more than ${MAX_STEPS} steps. Send shorter text and lists.`,
         { details: { maxSteps: MAX_STEPS } },
       );
   }
@@ -104,7 +106,7 @@ export class CheckRun {
     if (++this.#depth > MAX_DEPTH)
       throw new ToolError(
         'LIMIT_EXCEEDED',
-        `Expected an input that takes at most ${MAX_DEPTH} nested schemas to check, got a deeper one. Flatten it.`,
+        `Checking this input takes more than ${MAX_DEPTH} nested schemas. Flatten it.`,
         { details: { maxDepth: MAX_DEPTH } },
       );
     const own = node.late.length > 0 ? new Evaluated() : seen;
@@ -114,7 +116,7 @@ export class CheckRun {
       fits = false;
       if (!this.isTelling) break;
     }
-    // If the value is invalid anyway, its unevaluated members aren't worth reporting.
+    // If the value is already invalid, its unevaluated members aren't worth reporting.
     for (const check of node.late) fits &&= check(value, this, own);
     if (own !== seen && seen !== undefined) seen.add(own!);
     this.#depth--;
@@ -130,8 +132,8 @@ export class CheckRun {
   }
 
   /**
-   * Checks a value against a schema that doesn't have to match. Only a matching schema counts as
-   * having evaluated the value's parts. @param told Receives the issues.
+   * Checks a value against a schema that doesn't have to match. If the schema doesn't match, the
+   * value's parts don't count as evaluated. @param told Receives the issues.
    */
   ask(node: SchemaNode, value: Json, seen: Evaluated | undefined, told?: SchemaIssue[][]): Answer {
     const { unsure } = this;
@@ -151,7 +153,7 @@ export class CheckRun {
     return answer;
   }
 
-  /** Reports what was expected instead of an invalid value. Always returns false. */
+  /** Reports that a value is invalid and what was expected. Always returns false. */
   fail(expected: string, value: Json, after = ''): false {
     if (!this.isTelling) return false;
     this.spend(ISSUE + this.path.length);

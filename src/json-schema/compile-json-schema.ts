@@ -124,17 +124,19 @@ interface UncheckedPattern {
 }
 
 /**
- * Marks schemas that come from elsewhere. All loaded copies of the package share this mark. Its
- * value is an engine or `null`.
+ * Marks schemas that this program didn't write. All loaded copies of the package share this mark.
+ * The value of the mark is an engine or `null`.
  */
 const FOREIGN = Symbol.for('tooldex/foreign-schema/v1');
 const compiled = new WeakMap<object, CompiledJsonSchema>();
 
 /**
- * Marks a schema as coming from elsewhere, such as from an MCP server. Its patterns don't run here
- * but are left to the server, because a pattern can be crafted to run for hours.
+ * Marks a schema that this program didn't write, such as the schema of an MCP tool. The schema's
+ * patterns don't run here, because a pattern can be crafted to run for hours. The server has to
+ * check its own patterns.
  *
- * @param engine Runs the patterns after all. It must take linear time for every pattern.
+ * @param engine An engine that runs the patterns. The engine must take linear time for every
+ * pattern.
  */
 export function foreignSchema<T extends object>(schema: T, engine?: PatternEngine): T {
   return Object.freeze(Object.defineProperty({ ...schema }, FOREIGN, { value: engine ?? null }));
@@ -150,8 +152,8 @@ export function isForeign(schema: object): boolean {
 }
 
 /**
- * Returns the locations of unchecked patterns in a schema that comes from elsewhere. They're
- * reported as `pattern-unchecked`. Returns an empty list for all other schemas.
+ * Returns the locations of unchecked patterns in a schema marked with `foreignSchema`. Lint reports
+ * such patterns as `pattern-unchecked`. Returns an empty list for all other schemas.
  */
 export function uncheckedPatterns(schema: object): readonly UncheckedPattern[] {
   return isForeign(schema) ? compileJsonSchema(schema).unchecked : [];
@@ -161,9 +163,9 @@ export function uncheckedPatterns(schema: object): readonly UncheckedPattern[] {
  * Compiles a plain JSON Schema (drafts 4 to 2020-12, and OpenAPI 3.0). Doesn't generate code.
  *
  * All keywords are enforced except `format`, `default`, and the other annotations. Patterns run on
- * the platform's regular expression engine, and their author is responsible for how long they take.
- * The patterns of schemas marked with `foreignSchema` don't run, so values that only these patterns
- * would reject are accepted. Each check counts its steps and stops at a limit.
+ * the platform's regular expression engine, so a slow pattern slows the check. The patterns of
+ * schemas marked with `foreignSchema` don't run, so values that only these patterns would reject
+ * are accepted. Each check counts its steps and stops at a limit.
  *
  * Each schema object is compiled only once. Later changes to the object have no effect.
  *
@@ -219,7 +221,7 @@ function copyOf(schema: object): Json {
   throw refusal([
     {
       path: [],
-      message: `Expected a schema of at most ${MAX_SCHEMA} characters of JSON, got more. Shorten it.`,
+      message: `The schema has more than ${MAX_SCHEMA} characters of JSON. Shorten it.`,
     },
   ]);
 }
@@ -238,8 +240,8 @@ function engineOf(schema: object): PatternEngine | undefined {
 }
 
 /**
- * Compiles a pattern with the `u` flag, as the specification requires. Some patterns are valid only
- * without this flag, such as `\\-` and `\\_`.
+ * Compiles a pattern with the `u` flag, as the specification requires. Some patterns, such as `\\-`
+ * and `\\_`, are valid only without this flag.
  */
 function nativeMatcher(pattern: string): Matcher {
   let expression: RegExp;
@@ -280,8 +282,8 @@ class Builder {
   readonly #unchecked = new Map<string, UncheckedPattern>();
   readonly #nodes = new Map<object, SchemaNode>();
   /**
-   * The schemas that haven't been built yet. They're queued because chains of references can be
-   * longer than the maximum recursion depth.
+   * The schemas that haven't been built yet. A queue replaces recursion, because chains of
+   * references can be longer than the maximum recursion depth.
    */
   readonly #waiting: (() => void)[] = [];
 
@@ -318,7 +320,7 @@ class Builder {
       });
   }
 
-  /** Returns a schema's node. Its checks are added later. */
+  /** Returns a schema's node. The node's checks are added later. */
   #node(source: Json, path: Path, home: Resource): SchemaNode {
     if (typeof source === 'boolean')
       return {
@@ -442,8 +444,7 @@ class Builder {
   #normalized(source: Plain, path: Path, { dialect }: Resource): Normalized {
     if (isOld(dialect) && typeof source['$ref'] === 'string')
       return { keywords: { $ref: source['$ref'] }, names: {} };
-    // The object has no prototype, so that a name such as `constructor` isn't mistaken for a
-    // keyword.
+    // Without a prototype, a name such as `constructor` isn't mistaken for a keyword.
     const keywords = Object.assign(Object.create(null), source) as Record<string, Json>;
     const names: Record<string, string> = {};
     const rename = (from: string, to: string, value: Json | undefined) => {
@@ -488,7 +489,7 @@ class Builder {
         'an object of schemas or lists of names',
         dependencies,
       );
-    // `nullable` comes from OpenAPI 3.0. Drafts that don't define it ignore it.
+    // `nullable` comes from OpenAPI 3.0. Drafts that don't define `nullable` ignore it.
     if (nullable === true && type !== undefined && (dialect === 'open' || dialect === 4))
       keywords['type'] = [...((Array.isArray(type) ? type : [type]) as Json[]), 'null'];
     for (const [keyword, value] of Object.entries(keywords)) {

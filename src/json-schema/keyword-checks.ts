@@ -82,7 +82,7 @@ function decimal(value: number): readonly [digits: bigint, power: number] {
   return [BigInt(whole + fraction), Number(power) - fraction.length];
 }
 
-/** @param then Checks the pattern. Skipped for strings that are too long. */
+/** @param then Checks the pattern. Not called for strings that are too long. */
 export function lengths(min = 0, max = Infinity, then: Check = () => true): Check | undefined {
   if (min === 0 && max === Infinity) return undefined;
   return (value, run, seen) => {
@@ -132,7 +132,7 @@ export function counts(
   return (value, run) => {
     if (!isKind(value)) return true;
     const found = count(value);
-    // Counting an object's members requires listing them. A list knows its length.
+    // Counting an object's members requires listing them, but a list knows its length.
     run.spend(isKind === isObject ? found : 1);
     return (
       (found >= min && found <= max) ||
@@ -300,7 +300,7 @@ export function fitsOne(
         const answer = run.ask(node, value, seen, told);
         if (answer === 'yes') sure++;
         else if (answer === 'maybe') maybe++;
-        // The other branches can still evaluate more members.
+        // Continues after a match, because the other branches can evaluate more members.
         if (answer === 'yes' && !isExact && seen === undefined) return true;
         if (isExact && sure > 1 && !run.isTelling) return false;
       }

@@ -3,8 +3,8 @@ import { isPlainObject, type Json } from '../core/plain-data.js';
 const SAMPLES: Readonly<Record<string, Json>> = { boolean: true, array: [] };
 
 /**
- * Returns a sample value for a schema, with all required fields. If the schema has further
- * restrictions, the sample is refused later.
+ * Returns a sample value for a schema, with all required fields. Ignores all further
+ * restrictions, so the schema can still refuse the sample.
  */
 export function sampleOf(schema: unknown): Json {
   if (!isPlainObject(schema)) return 'text';

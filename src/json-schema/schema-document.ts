@@ -12,8 +12,8 @@ export interface Resource {
 }
 
 /**
- * The drafts that differ in how they're read. Draft 6 is read as 7, and 2019-09 as 2020-12. `open`
- * means that the document doesn't declare a draft.
+ * The JSON Schema drafts that need different treatment. Draft 6 is read as 7, and 2019-09 as 2020-12. `open` means
+ * that the document doesn't declare a draft.
  */
 type Dialect = 4 | 7 | 2020 | 'open';
 
@@ -56,16 +56,19 @@ export const SUBSCHEMAS: ReadonlyMap<string, 'one' | 'list' | 'map' | 'one-or-li
   ['items', 'one-or-list'],
 ]);
 
-/** The URI of a document without its own URI. */
+/** The URI used for a document that doesn't declare a URI. */
 const NO_URI = 'schema:///';
 const DRAFT =
   /^https?:\/\/json-schema\.org\/(?:draft-0(?<old>[467])\/|draft\/(?:2019-09|2020-12)\/)?schema#?$/;
 const OPENAPI = /^https:\/\/spec\.openapis\.org\/oas\/3\.\d\/dialect\/[\w-]+#?$/;
 
-/** The schemas in one document to which references can point. */
+/** The schemas in one document that references can point to. */
 export class SchemaDocument {
   readonly root: Resource;
-  /** The unknown dialects in the document. They could give keywords a different meaning. */
+  /**
+   * The unknown dialects in the document. An unknown dialect could give keywords a different
+   * meaning.
+   */
   readonly unknownDialects: { readonly path: Path; readonly uri: Json }[] = [];
   readonly #resources = new Map<string, Resource>();
   readonly #homes = new Map<object, Resource>();
@@ -75,7 +78,7 @@ export class SchemaDocument {
     this.root = this.#collect(source, undefined, []);
   }
 
-  /** Returns the resource to which a schema belongs. */
+  /** Returns the resource that contains a schema. */
   resourceOf(source: Json, otherwise: Resource): Resource {
     return (
       (typeof source === 'object' && source !== null ? this.#homes.get(source) : undefined) ??
@@ -85,7 +88,8 @@ export class SchemaDocument {
 
   /**
    * Finds the target of a reference. A reference is a JSON pointer (`#/$defs/name`, RFC 6901), an
-   * anchor (`#name`), or the URI of a schema in the document, optionally followed by either.
+   * anchor (`#name`), or the URI of a schema in the document. A pointer or anchor can follow the
+   * URI.
    *
    * @returns `undefined` if the target is outside the document or doesn't exist.
    */
@@ -110,7 +114,7 @@ export class SchemaDocument {
       path.push(Array.isArray(source) ? Number(name) : name);
       source = (source as Plain)[name]!;
     }
-    // An unknown keyword can also contain schemas, if references point to them.
+    // References can also point to schemas in unknown keywords.
     if (isPlainObject(source) && !this.#homes.has(source)) this.#collect(source, resource, path);
     return { source, path, resource: this.resourceOf(source, resource) };
   }

@@ -35,14 +35,13 @@ const LONGEST_NAME = 200;
 
 /** An issue with one part of a value. */
 export interface SchemaIssue extends Issue {
-  /** The expectation without the surrounding words. */
+  /** The words after "Expected" in the message. */
   readonly expected: string;
 }
 
 /**
  * @param after Text to add after the value, such as its length.
- * @param shown The value in the form in which it's shown. Member names are shown in full, because
- * they aren't secret.
+ * @param shown The value as the message shows it.
  */
 export function issueAt(
   path: Path,
@@ -72,8 +71,8 @@ export function unknownIssue(path: Path, key: string | number): SchemaIssue {
 
 /**
  * Returns the issues of a value that doesn't match any branch of a union. If the branches expect
- * different types, lists these types in one issue; otherwise returns the issues of the closest
- * branch.
+ * different types, a single issue lists these types. In all other cases, returns the issues of the
+ * closest branch.
  */
 export function choiceIssues(
   path: Path,
@@ -114,9 +113,9 @@ export function clip(text: string, length: number): string {
 }
 
 /**
- * Describes an input value for error messages: like `describeValue`, but only its kind if a name in
- * its path looks secret (`apiKey`, `auth.value`, `tokens[0]`). Messages end up in models, logs, and
- * traces.
+ * Describes an input value for error messages: like `describeValue`, but with only the value's
+ * kind if a name in its path looks secret (`apiKey`, `auth.value`, `tokens[0]`). Messages end up in
+ * models, logs, and traces.
  */
 export function describeField(path: Path, value: unknown): string {
   return isSecretPath(path) ? kindOf(value) : describeValue(value);

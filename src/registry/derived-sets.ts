@@ -29,7 +29,7 @@ export const DERIVED_SETS = {
   cacheInvalidating: (tool: Axes) => isWriting(tool.accessMode),
   critical: (tool: Axes) => tool.priority === Priority.CRITICAL,
 } as const;
-/** The name of a set derived from the tools' axes. */
+/** The name of a set of tools that is derived from their metadata. */
 export type DerivedSet = keyof typeof DERIVED_SETS;
 
 /** Returns the derived sets that contain a tool. */

@@ -8,8 +8,8 @@ const NO_NAMES: ReadonlySet<string> = new ImmutableSet<string>();
 /**
  * An index of tools by the value of one property.
  *
- * A query takes a single map lookup, however many tools there are. Results are immutable snapshots.
- * They're created on the first query after a change and shared by all callers.
+ * A query takes a single map lookup, however many tools there are. Results are immutable snapshots,
+ * created on the first query after a change and shared by all callers.
  */
 export class FacetIndex<Value> {
   readonly #buckets = new Map<Value, Bucket>();

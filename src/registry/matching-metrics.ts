@@ -11,8 +11,7 @@ export class MatchingMetrics {
   #matches = 0;
   #emptyResults = 0;
   #totalTimeMs = 0;
-  // Only declared keywords and categories are counted, so the size is limited by the registry's
-  // vocabulary.
+  // Counts only declared keywords and categories, so the vocabulary limits the size.
   readonly #keywordHits = new Map<string, number>();
   readonly #categoryHits = new Map<string, number>();
 

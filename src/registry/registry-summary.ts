@@ -28,7 +28,7 @@ export function summarize(entries: readonly ToolEntry[], revision: number): Regi
     const count = new Map(known.map((value) => [value, 0]));
     for (const entry of entries)
       for (const value of valuesOf(entry)) count.set(value, (count.get(value) ?? 0) + 1);
-    // A category can be named `__proto__`, and assigning to that key wouldn't add it.
+    // Assigning to the key of a category named `__proto__` wouldn't add the category.
     return Object.fromEntries(count);
   };
   const priorityNames = Object.keys(Priority);

@@ -82,7 +82,7 @@ export interface RegistryChange {
 /** The options of a registry. */
 export interface RegistryOptions {
   /**
-   * The clock that `metrics` uses. It returns milliseconds from an arbitrary start. @default
+   * The clock that `metrics` uses: returns milliseconds from an arbitrary start. @default
    * performance.now
    */
   readonly now?: () => number;
@@ -186,7 +186,7 @@ export class ToolMetadataRegistry implements Iterable<ToolEntry> {
    * Registers the tools in `source` (a definition, a decorated class, a toolkit, or an instance)
    * and returns their entries.
    *
-   * If it throws, the registry is unchanged.
+   * An error leaves the registry unchanged.
    *
    * @throws ToolError `NOT_A_TOOL`, or `DUPLICATE_TOOL` if a name or alias is taken and `replace`
    * isn't set.
@@ -196,8 +196,8 @@ export class ToolMetadataRegistry implements Iterable<ToolEntry> {
   }
 
   /**
-   * Registers several tools as a single change, with one revision and one event. If it throws, the
-   * registry is unchanged.
+   * Registers several tools as a single change, with one revision and one event. An error leaves
+   * the registry unchanged.
    */
   registerAll(sources: Iterable<ToolSource>, options: RegisterOptions = {}): readonly ToolEntry[] {
     const entries = Object.freeze(definitionsOfAll(sources, options, this.#resolve).map(entryOf));
@@ -218,7 +218,8 @@ export class ToolMetadataRegistry implements Iterable<ToolEntry> {
 
   /**
    * Declares a class as a tool, like `@tool`, and registers it together with its tool methods.
-   * Importing the module is enough to register the tools. It must be the topmost tool decorator.
+   * Importing the module is enough to register the tools. `@registry.tool` must be the topmost tool
+   * decorator.
    *
    * If a class with the same name registers again, it replaces its tools, because file watchers
    * reload modules.
@@ -228,8 +229,8 @@ export class ToolMetadataRegistry implements Iterable<ToolEntry> {
    * class Greet { execute({ name }: z.infer<typeof Input>) { return `Hello ${name}`; } }
    * ```
    *
-   * @throws ToolError `INVALID_METADATA`, `INVALID_DECORATION` if it's applied to anything but a
-   * class, and the errors of `register`.
+   * @throws ToolError `INVALID_METADATA`, `INVALID_DECORATION` if the decorator is applied to
+   * anything but a class, and the errors of `register`.
    */
   tool<
     In extends ToolSchema,
@@ -372,7 +373,7 @@ export class ToolMetadataRegistry implements Iterable<ToolEntry> {
   /**
    * Returns the tools that can't run at the same time as this tool, based on the stricter of
    * `executionCategory` and `accessMode`. Returns all tools if the name is unknown. Reads don't
-   * conflict with writes; plans keep them in order instead.
+   * conflict with writes, because plans keep them in order.
    */
   getConflictingTools(name: string): ReadonlySet<string> {
     const entry = this.#names.resolve(name);
@@ -434,7 +435,7 @@ export class ToolMetadataRegistry implements Iterable<ToolEntry> {
   /** Returns all keywords of the tools in this category. */
   getCategoryKeywords(category: string): ReadonlySet<string> {
     const entries = this.getByCategory(category);
-    if (entries.length === 0) return new ImmutableSet<string>(); // Not cached, because there could be any number of unknown categories.
+    if (entries.length === 0) return new ImmutableSet<string>(); // Unknown categories aren't cached, because there could be any number of them.
     return this.#answer(`keywords of ${normalizeLabel(category)}`, () =>
       sorted(entries.flatMap(({ keywords }) => keywords)),
     );
@@ -481,9 +482,9 @@ export class ToolMetadataRegistry implements Iterable<ToolEntry> {
   }
 
   /**
-   * Records which tool successfully handled a request. `search` uses the last 20 requests that each
-   * tool handled: in this registry, their words count half as much as the words of the tool's
-   * `examples`. Failures are ignored.
+   * Records which tool successfully handled a request. In this registry's `search`, the words of
+   * the last 20 requests that a tool handled count half as much as the words of its `examples`.
+   * Failures are ignored.
    *
    * @throws ToolError `TOOL_NOT_FOUND`.
    */

@@ -25,23 +25,22 @@ export const approvalKey = () =>
 
 export interface ApprovalsOptions {
   /**
-   * The store shared by all processes that ask for approval, answer, or run calls. Its clock
-   * decides when approvals expire.
+   * The store shared by all processes that ask for approval, answer, or run calls. The store's
+   * clock decides when approvals expire.
    */
   readonly store: StateStore;
-  /** The signing key: at least 32 bytes. Use the same key in all those processes. */
+  /** The signing key: at least 32 bytes. Use the same key in all processes that share the store. */
   readonly key: Uint8Array;
   /**
-   * The time in which a user can approve a call and the approval can be used, in milliseconds after
-   * the question, up to 2³¹−1.
+   * The time from the question until the approval must have been used, in milliseconds up to 2³¹−1.
    * @default 600,000 (ten minutes)
    */
   readonly ttlMs?: number;
 }
 
 /**
- * A user's approval of one call. You can send or store it. It allows exactly the approved call,
- * once.
+ * A user's approval of one call. You can send or store an approval. An approval allows exactly the
+ * approved call, once.
  */
 export interface Approval {
   readonly pendingId: string;
@@ -53,8 +52,8 @@ export interface Approval {
   /** The SHA-256 of the approved arguments as canonical JSON. */
   readonly inputDigest: string;
   /**
-   * The SHA-256 of the preview that the user saw, or of the fact that there was none. `null` if the
-   * user changed the arguments.
+   * The SHA-256 of the preview that the user saw, or of the reason why there was none. `null` if
+   * the user changed the arguments.
    */
   readonly previewDigest: string | null;
   /** Milliseconds since 1970, on the store's clock. */
@@ -67,7 +66,7 @@ export interface Approval {
   readonly signature: string;
 }
 
-/** The facts about a call to which an approval is bound. */
+/** The facts about a call that an approval is bound to. */
 export interface ApprovedCall {
   readonly callId: string;
   readonly toolName: string;
@@ -90,7 +89,7 @@ const APPROVAL = 'tooldex/approval/v3';
  * An HMAC-SHA-256 of canonical JSON binds each approval to call, tool, definition, arguments,
  * principal, conversation, and store. The store tracks each approval, so that it can be redeemed
  * only once, by one process, before it expires. If the store was lost, emptied, or restarted,
- * approvals are refused: an approval that isn't known to be open is treated as used.
+ * approvals are refused: an approval that the store doesn't list as open is treated as used.
  */
 export class Approvals {
   readonly #store: StateStore;
@@ -150,8 +149,7 @@ export class Approvals {
    */
   async grant(pending: PendingApproval, edited?: { readonly input: unknown }): Promise<Approval> {
     const asked = this.#genuinePending(pending);
-    // The input is checked before the store is changed: if the check fails, the question must stay
-    // open.
+    // Checks the input before changing the store: if the check fails, the question stays open.
     const inputDigest = digestOf(edited === undefined ? asked.input : editedInput(edited));
     await this.#answer(asked, 'granted');
     const {
@@ -190,8 +188,8 @@ export class Approvals {
   }
 
   /**
-   * Verifies that an approval is genuine and belongs to exactly this call. Doesn't check whether
-   * the approval has been used or has expired, because that requires the store.
+   * Verifies that an approval is genuine and is for exactly this call. Doesn't check whether the
+   * approval has been used or has expired, because that requires the store.
    *
    * @returns A frozen copy of the approval, so that nothing can change it before it's redeemed.
    * @throws ToolError `INVALID_APPROVAL` listing the differences.
@@ -230,10 +228,10 @@ export class Approvals {
   }
 
   /**
-   * Checks that an approval can still be redeemed, without redeeming it.
+   * Checks that an approval can still be redeemed, but doesn't redeem it.
    *
-   * @throws ToolError `INVALID_APPROVAL` if it has been used, has expired, or is unknown to the
-   * store; `STATE_UNAVAILABLE`.
+   * @throws ToolError `INVALID_APPROVAL` if the approval has been used, has expired, or is unknown
+   * to the store; `STATE_UNAVAILABLE`.
    */
   async assertUnused({ pendingId }: Approval): Promise<void> {
     if (await this.isUsed({ pendingId })) throw used(pendingId);
@@ -266,7 +264,7 @@ export class Approvals {
     to: string,
   ): Promise<boolean> {
     try {
-      // Other store implementations might return other truthy values, which don't count.
+      // Accepts only `true`, because other store implementations might return other truthy values.
       return (
         (await this.#store.compareAndSet(storeKey(id), from, to, {
           ttlMs: 'keep',
@@ -311,7 +309,7 @@ export class Approvals {
   }
 }
 
-/** The fields to which an approval is bound, and their names in messages. */
+/** The fields that an approval is bound to, and their names in messages. */
 const BOUND = Object.freeze([
   ['callId', 'id'],
   ['toolName', 'tool'],

@@ -39,7 +39,7 @@ const CHECKS: readonly Check[] = [
   readOnlyCheck,
 ];
 
-/** Returns the refusal of the first check that fails. Rules can't override it. */
+/** Returns the refusal of the first check that fails. Rules can't override this refusal. */
 export function refusedByCheck(...facts: Parameters<Check>): Refused | undefined {
   for (const check of CHECKS) {
     const refused = check(...facts);
@@ -73,8 +73,7 @@ function credentialsCheck(
   __: CallContext,
   { env }: CheckFrame,
 ): Refused | undefined {
-  // If there are several providers, one of them may work without credentials. Only the router
-  // knows.
+  // With several providers, the router decides: one may work without credentials.
   return entry.providers.length > 0 ? undefined : missingCredentials(entry, env);
 }
 
@@ -160,7 +159,10 @@ function readOnlyCheck(
 /** The danger of one call. */
 export interface EffectiveDanger {
   readonly level: DangerLevel;
-  /** The reason why the danger is higher than the tool's own level. Missing if it isn't higher. */
+  /**
+   * The reason why the danger is higher than the tool's own level. Missing if the danger isn't
+   * higher.
+   */
   readonly raised?: string;
 }
 
@@ -199,8 +201,8 @@ function isDangerLevel(value: unknown): value is DangerLevel {
 }
 
 /**
- * Returns the value unchanged. If it's a promise, its rejection is handled, because an unhandled
- * rejection would end the process.
+ * Returns the value unchanged. Handles the rejection of a promise, because an unhandled rejection
+ * would end the process.
  */
 export function ignoreRejection<T>(value: T): T {
   if (value instanceof Promise) value.catch(() => undefined);
@@ -208,7 +210,7 @@ export function ignoreRejection<T>(value: T): T {
 }
 
 const isText = (value: unknown) => value === undefined || typeof value === 'string';
-/** Scopes passed as a single string would include every scope that is a substring of it. */
+/** Refuses a single string of scopes, because each of its substrings would seem to be a scope. */
 const areTexts = (value: unknown) =>
   value === undefined || (Array.isArray(value) && value.every((each) => typeof each === 'string'));
 

@@ -19,8 +19,8 @@ function labelsOf({ reads, inferred }: ToolEntry, isStrict: boolean): readonly F
 }
 
 /**
- * Returns true if calls of this tool can reach people other than the user. A tool that doesn't
- * declare `sends` counts if it declares network access, and always with `strict`.
+ * Returns true if calls of this tool can reach people other than the user. For a tool that doesn't
+ * declare `sends`, returns true if it declares network access, or with `strict`.
  */
 export function sendsOutside(
   { sends, inferred, sideEffects, executionCategory }: ToolEntry,

@@ -10,7 +10,7 @@ import type { ToolEntry } from '../tool/tool-definition.js';
 
 /** A call that a model or program wants to make. */
 export interface ToolCall {
-  /** Unique within a conversation. Answers refer to it. */
+  /** Unique within a conversation. Answers refer to this id. */
   readonly id: string;
   /** The tool's name or alias. */
   readonly name: string;
@@ -19,13 +19,13 @@ export interface ToolCall {
 }
 
 /**
- * The caller of a call, and the circumstances. It comes from the program, never from the model. A
- * missing field means unknown, and never allows anything.
+ * The caller and the circumstances of a call. The context comes from the program, never from the
+ * model. A missing field means unknown, and an unknown value never allows a call.
  */
 export interface CallContext {
   /**
-   * The user on whose behalf the call is made. Approvals, budgets, and cached results belong to
-   * this user.
+   * The user on whose behalf the call is made. Approvals, budgets, and cached results are kept
+   * separately for each principal.
    */
   readonly principal?: string;
   /** The principal's scopes, compared with the scopes that a tool's `auth` requires. */
@@ -39,7 +39,10 @@ export interface CallContext {
    * per conversation.
    */
   readonly conversationId?: string;
-  /** A mode for this call, in addition to the policy's own mode. Both modes must allow the call. */
+  /**
+   * A mode for this call, in addition to the policy's own mode. The call must be allowed by both
+   * modes.
+   */
   readonly mode?: PolicyMode;
   /**
    * The conversation's labels, filled in by the executor. If missing, it's unknown what the
@@ -49,7 +52,7 @@ export interface CallContext {
 }
 
 /**
- * The policy modes. They decide on calls that aren't covered by a rule.
+ * The policy modes. The mode decides on calls that no rule covers.
  *
  * - `default` asks for approval of every write and every dangerous call.
  * - `read-only` denies everything that can change something.
@@ -84,8 +87,8 @@ export interface Decision {
  */
 export interface Policy {
   /**
-   * @param entry The tool that the executor will run. It may be newer than the tool that the policy
-   * knows by that name.
+   * @param entry The tool that the executor will run. The executor's tool may be newer than the
+   * tool that the policy knows by that name.
    */
   decide(call: ToolCall, context: CallContext, entry?: ToolEntry): Decision | Promise<Decision>;
   /**
@@ -111,7 +114,8 @@ interface PendingCall {
 }
 
 /**
- * A call that needs a user's approval. You can store and send it: the signature reveals any change.
+ * A call that needs a user's approval. You can store and send a pending call: the signature reveals
+ * any change.
  */
 export interface PendingApproval extends PendingCall {
   readonly kind: 'approval';
@@ -151,8 +155,8 @@ export interface PendingQuestion extends PendingCall, Question {
 }
 
 /**
- * A call that a run is waiting for. It's plain data in the same format for a terminal, an MCP
- * client, and a stored session.
+ * A call that a run is waiting for. The pending call is plain data, and has the same format for a
+ * terminal, an MCP client, and a stored session.
  */
 export type Pending = PendingApproval | PendingManualCall | PendingQuestion;
 
@@ -190,15 +194,15 @@ export interface GrantScope {
 export type Confirmation =
   boolean | 'later' | { readonly input: unknown } | { readonly grant: GrantScope };
 
-/** Asks a user and resolves to the answer. If it throws, the call is denied. */
+/** Asks a user and resolves to the answer. If the function throws, the call is denied. */
 export type Confirm = (
   pending: PendingApproval,
   options: { readonly signal?: AbortSignal | undefined },
 ) => Confirmation | Promise<Confirmation>;
 
 /**
- * The outcome of one call. Every call ends in exactly one of these ways, whatever its tool does.
- * `readOutcome` converts it to text for models.
+ * The outcome of one call. Every call has exactly one outcome, whatever its tool does.
+ * `readOutcome` converts an outcome to text for models.
  */
 export type ToolOutcome = OutcomeFacts &
   (
@@ -221,7 +225,7 @@ export type ToolOutcome = OutcomeFacts &
         readonly value?: unknown;
         readonly haltReason?: string;
       }
-    /** The tool needs information from the user. The answer becomes its result. */
+    /** The tool needs information from the user. The answer becomes the call's result. */
     | ({ readonly status: 'ask_user'; readonly pending: PendingQuestion } & Question)
     /** The run should end here. `value` is the call's result, with `content` as for `ok`. */
     | {

@@ -17,8 +17,8 @@ export interface FromStoreOptions {
   /** The executor's own store, through which operators answer. */
   readonly store: StateStore;
   /**
-   * The time to wait for an answer, in milliseconds. After that the call stays pending. @default
-   * 600,000 (ten minutes)
+   * The time to wait for an answer, in milliseconds. If nobody answers in time, the call stays
+   * pending. @default 600,000 (ten minutes)
    */
   readonly timeoutMs?: number;
   /** The interval at which the store is polled, in milliseconds. @default 1,000 */
@@ -57,8 +57,8 @@ export function fromStore(options: FromStoreOptions): Confirm {
   } = checkOptions(schema, options, 'options of fromStore');
   return async ({ id }, { signal }) => {
     const end = time.elapsed() + timeoutMs;
-    // This entry only shows whether there is an answer. The executor reads the answer and verifies
-    // its signature.
+    // The store's entry only shows whether there is an answer.
+    // The executor reads the answer and verifies its signature.
     while ((await store.get(answerKey(id))) === undefined) {
       const left = end - time.elapsed();
       if (left <= 0 || signal?.aborted === true) break;

@@ -38,8 +38,8 @@ export interface Grant extends Pick<GrantScope, 'input' | 'uses'> {
   /** True if `input` lists all arguments that a call may have. */
   readonly exact: boolean;
   /**
-   * The SHA-256 of the approved call's id and arguments. That call has its own approval and doesn't
-   * count against the grant.
+   * The SHA-256 of the approved call's id and arguments. The approved call has its own approval and
+   * doesn't count against the grant.
    */
   readonly approvedCall: string;
   /** Milliseconds since 1970, on the store's clock. */
@@ -60,8 +60,8 @@ const PURPOSE = 'tooldex/grant/v3';
 const INDEX = 'grants';
 const MOST_LISTED = 1_000;
 /**
- * The maximum number of grants for one tool, principal, and conversation. For more, use a policy
- * rule.
+ * The maximum number of grants for one tool, principal, and conversation. To allow more, use a
+ * policy rule.
  */
 const MOST_OF_ONE = 100;
 
@@ -95,11 +95,11 @@ export class Grants {
   }
 
   /**
-   * Creates a grant for calls that are like a pending call. It takes effect once `record` has
-   * stored it.
+   * Creates a grant for calls that are like a pending call. The grant takes effect once `record`
+   * has stored it.
    *
    * @throws ToolError `INVALID_APPROVAL` if the pending call was changed. `INVALID_ARGUMENT` if the
-   * scope has no limit or if such calls need approval every time. `STATE_UNAVAILABLE`.
+   * scope has no limit or if calls like this call need approval every time. `STATE_UNAVAILABLE`.
    */
   async make(pending: PendingApproval, given: GrantScope, entry?: ToolEntry): Promise<Grant> {
     const asked = this.#signer?.genuine(PENDING, pending) as PendingApproval | undefined;
@@ -144,8 +144,8 @@ export class Grants {
   }
 
   /**
-   * Stores a grant. It takes effect immediately.
-   * @throws ToolError `STATE_UNAVAILABLE`; the user is then asked about each call.
+   * Stores a grant, which takes effect immediately. @throws ToolError `STATE_UNAVAILABLE` if the
+   * grant can't be stored. The user is then asked about each call.
    */
   async record(grant: Grant): Promise<void> {
     const ttlMs = grant.expiresAt - grant.createdAt;
@@ -231,7 +231,7 @@ export class Grants {
 
   /**
    * Revokes a grant. Calls that haven't started yet need approval again.
-   * @returns true if it existed.
+   * @returns true if the grant existed.
    * @throws ToolError `STATE_UNAVAILABLE`.
    */
   async revoke(id: string): Promise<boolean> {
@@ -245,8 +245,8 @@ export class Grants {
   }
 
   /**
-   * Returns a stored grant. Without a signer, grants can't be verified, so they must only be
-   * displayed.
+   * Returns a stored grant. Without a signer, grants can't be verified: display them, but don't
+   * rely on them.
    */
   async #read(id: string): Promise<Grant | undefined> {
     try {
@@ -286,8 +286,9 @@ function isAlive({ expiresAt, storeIdentity }: Grant, { time, identity }: StoreM
 }
 
 /**
- * Returns true if such calls need approval every time: tools that require consent, critical tools,
- * and calls stopped by a flow check (because flows change with every call).
+ * Returns true if calls like this call need approval every time. Tools that require consent,
+ * critical tools, and calls stopped by a flow check need approval every time. Flow checks are
+ * included because flows change with every call.
  */
 function asksEveryTime(entry: ToolEntry | undefined, rule: string): boolean {
   return (
@@ -311,7 +312,7 @@ function hasInput({ input, exact }: Grant, given: Json): boolean {
 
 /**
  * Returns the grants that can be offered to the user, narrowest first. Returns an empty list if
- * such calls need approval every time.
+ * calls like this call need approval every time.
  */
 export function grantChoices(entry: ToolEntry, pending: PendingApproval): readonly GrantChoice[] {
   const { input, danger, rule, conversationId } = pending;

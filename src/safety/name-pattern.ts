@@ -23,7 +23,9 @@ export function matchesPattern(pattern: string, text: string): boolean {
   return true;
 }
 
-/** Returns a key pattern in canonical form. Only for patterns that pass `expectedPattern`. */
+/**
+ * Returns a key pattern in canonical form. Call it only with patterns that pass `expectedPattern`.
+ */
 export function canonicalPattern(pattern: string): string {
   return canonicalKey(pattern.replace(/\\([?{}[\]])/g, '$1'));
 }
@@ -53,17 +55,17 @@ export function expectedPattern(pattern: string): string | undefined {
 }
 
 /**
- * The degree to which a pattern matches what a key covers: all of it, certainly some of it,
- * possibly some of it, or none.
+ * The part of a key's resources that a pattern matches: all, certainly some, possibly some, or
+ * none.
  */
 type KeyMatch = 'all' | 'some' | 'possible' | 'none';
 
 /**
  * Compares a canonical pattern with a canonical key. If the pattern has no kind, it's also compared
- * with the key without its kind (`src/*` matches `file:src/a.ts`). As with keys, a pattern that
- * ends in `/` or consists only of a kind covers everything below it.
+ * with the key without its kind (`src/*` matches `file:src/a.ts`). A pattern that ends in `/`
+ * matches everything below it, and a kind alone matches everything of that kind, as in keys.
  *
- * @param loosely Also matches if case or accents differ from the canonical form.
+ * @param loosely True to also match the pattern in the form that case-insensitive file systems use.
  */
 export function matchKey(
   pattern: string,

@@ -125,7 +125,7 @@ export class OperatorDesk {
     return this.#grants.list();
   }
 
-  /** Revokes a grant. @returns true if it existed. @throws ToolError `STATE_UNAVAILABLE`. */
+  /** Revokes a grant. @returns true if the grant existed. @throws ToolError `STATE_UNAVAILABLE`. */
   async revoke(id: string, operator: string): Promise<boolean> {
     const isRevoked = await this.#grants.revoke(id);
     if (isRevoked) await this.#record({ action: 'revoke', operator, id });
@@ -143,7 +143,7 @@ export class OperatorDesk {
     if (found === undefined)
       throw new ToolError(
         'UNKNOWN_CALL',
-        'No call with this id is waiting. It may have expired, or the store may have restarted.',
+        'No call with this id is waiting. The call may have expired, or the store may have restarted.',
         { details: { pendingId: id } },
       );
     if (found.answer !== undefined) throw await this.#answered(id);

@@ -28,9 +28,10 @@ interface Answer {
  * The calls that are waiting for a person or program: approvals, questions, and manual calls, with
  * their answers.
  *
- * They're signed and kept in the store as long as they can be answered. Their keys consist of
- * principal, conversation, call id, tool, and arguments. Asking again about the same call therefore
- * returns the stored call. Any process that has the store and the key can list and answer them.
+ * Pending calls are signed and kept in the store as long as they can be answered. The key of a
+ * pending call consists of principal, conversation, call id, tool, and arguments. Asking again
+ * about the same call therefore returns the stored call. Any process that has the store and the key
+ * can list and answer pending calls.
  */
 export class PendingCalls {
   /** Issues and redeems approvals. */
@@ -149,7 +150,8 @@ export class PendingCalls {
   }
 
   /**
-   * Approves a call that continues immediately. Asking about the same call later is a new question.
+   * Approves a call that continues immediately. If the same call is made later, the user is asked
+   * again.
    * @throws ToolError like `approve`.
    */
   async approveNow(
@@ -200,8 +202,7 @@ export class PendingCalls {
   async #write(pending: Pending, ttlMs: number): Promise<void> {
     const key = keyOf({ principal: undefined, ...pending });
     const text = JSON.stringify(this.#signer.signed(RECORD, { pending }));
-    // If two processes ask at the same time, the later question is stored, but both can be
-    // answered.
+    // If two processes ask at once, the later question is stored, but both can be answered.
     while (!(await this.#store.compareAndSet(key, await this.#store.get(key), text, { ttlMs })));
     await this.#store.append(INDEX, key, { max: MOST_LISTED });
   }
@@ -209,7 +210,7 @@ export class PendingCalls {
   async #read(key: string): Promise<StoredPending | undefined> {
     const record = genuine(this.#signer, RECORD, await this.#store.get(key));
     const pending = record?.['pending'] as Pending | undefined;
-    // A record that was copied to another key isn't valid there.
+    // A record that was copied to another key isn't valid under that key.
     if (pending === undefined || keyOf({ principal: undefined, ...pending }) !== key)
       return undefined;
     if (pending.kind === 'approval' && pending.storeIdentity !== (await this.#store.now()).identity)

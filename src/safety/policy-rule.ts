@@ -22,7 +22,7 @@ import type { CallContext, ToolCall } from './calls.js';
  */
 export interface PolicyRule {
   /**
-   * The rule's name in decisions. It can't be the name of a built-in rule (`axes`,
+   * The rule's name in decisions. The name can't be that of a built-in rule (`axes`,
    * `flow-influenced`, `flow-leak`, `grant`).
    * @default "rule 1", "rule 2", …
    */
@@ -30,11 +30,11 @@ export interface PolicyRule {
   /** The decision about matching calls. */
   readonly verdict: Verdict;
   /**
-   * Tool names, in which `*` matches any characters. At least one must match.
+   * Tool names, in which `*` matches any characters. At least one name must match.
    *
-   * A rule that confirms or denies also matches aliases, so it works no matter which name its
-   * author used. A rule that allows doesn't match aliases, because otherwise a tool could choose an
-   * alias in order to be allowed.
+   * A rule that confirms or denies also matches aliases, so the rule works whichever name its
+   * author used. A rule that allows matches only the tool's own name. If such a rule matched
+   * aliases, a tool could choose an alias that is allowed.
    */
   readonly tools?: string | readonly string[];
   /** A filter on the tool's metadata, such as category, axes, or capabilities. */
@@ -44,15 +44,15 @@ export interface PolicyRule {
    * patterns (`*` matches any characters, `\*` matches a star), and all other values must be equal.
    *
    * Patterns compare text: `src/*` also matches `src/../secret`, and `npm test*` also matches `npm
-   * test; rm -rf src`. If that matters, write the exact text, or use `touches` or `when`.
+   * test; rm -rf src`. To rule out such matches, write the exact text, or use `touches` or `when`.
    */
   readonly input?: Readonly<
     Record<string, string | number | boolean | null | readonly (string | number | boolean | null)[]>
   >;
   /**
    * Conditions on the resources that the call touches, independent of argument names.
-   * `write:*.lock` matches calls that write such a file, and `read:secrets/` matches calls that
-   * read below that folder.
+   * `write:*.lock` matches calls that write a `.lock` file, and `read:secrets/` matches calls that
+   * read anything below `secrets/`.
    *
    * Patterns work as in `input`, and are compared with the keys from the tool's `conflictKeys`. You
    * can omit the key's kind (`file:`), and a trailing `/` covers everything below. Patterns and
@@ -60,13 +60,14 @@ export interface PolicyRule {
    * `{a,b}`, an absolute path) is refused.
    *
    * A rule that confirms or denies matches if at least one key matches. If it's uncertain whether a
-   * key matches, the call needs approval, even if later rules allow it. This is the case if a key
-   * covers more than the pattern (a moved folder may contain a `.lock`). It's also the case if the
-   * tool doesn't declare what it touches, unless the tool is readonly and the rule is about writes.
+   * key matches, the call needs approval, even if later rules allow it. A match is uncertain if a
+   * key covers more than the pattern: a moved folder may contain a `.lock` file. A match is also
+   * uncertain if the tool doesn't declare what it touches. A readonly tool that doesn't declare
+   * what it touches never matches a `write:` pattern.
    *
    * A rule that allows matches only if everything that the call writes matches. If the rule has
-   * `read:` patterns, everything that the call reads must match as well. It never matches a call
-   * that doesn't declare what it touches.
+   * `read:` patterns, everything that the call reads must match as well. A rule that allows never
+   * matches a tool that doesn't declare what it touches.
    */
   readonly touches?: string | readonly string[];
   /**
@@ -76,7 +77,10 @@ export interface PolicyRule {
   readonly principals?: string | readonly string[];
   /** The minimum danger of the call, based on its arguments. */
   readonly minDanger?: DangerLevel;
-  /** A custom condition. If it throws, it counts as true, unless the rule would allow the call. */
+  /**
+   * A custom condition. If the function throws, a rule that confirms or denies matches, and a rule
+   * that allows doesn't.
+   */
   readonly when?: (call: ToolCall, entry: ToolEntry, context: CallContext) => boolean;
   /**
    * The maximum danger of calls that a rule with the verdict `allow` covers. More dangerous calls
@@ -137,7 +141,7 @@ const toolPattern = () =>
       /^[^?{}[\]]*$/,
       'a pattern of tool names in which only "*" is special (write several patterns for several names)',
     );
-/** The prefix of a `touches` condition. A key pattern follows. */
+/** The prefix of a `touches` condition, before its key pattern. */
 const TOUCHED = /^(?:read|write):(?=.)/s;
 const touchesCondition = () =>
   z
@@ -156,7 +160,7 @@ const filterCondition = () =>
     'a filter object whose conditions all have values',
   );
 /**
- * Returns the schema of `input`. It doesn't use `z.record`, which would silently drop a key named
+ * Returns the schema of `input`. `z.record` isn't used, because it would silently drop a key named
  * `__proto__` and with it the condition.
  */
 const inputCondition = () =>
@@ -176,7 +180,7 @@ const inputCondition = () =>
 const ruleSchema = once(() =>
   z
     .strictObject({
-      // Otherwise, a grant for a built-in question could also answer other questions.
+      // Refuses built-in names: a grant for a built-in rule would also cover this rule's calls.
       name: z
         .string()
         .min(1)
@@ -314,8 +318,8 @@ function meetsTouched(
 }
 
 /**
- * Returns an issue for each condition that is `undefined`. Otherwise, `{ verdict: 'allow', tools:
- * settings.tools }` would allow every tool if the setting didn't exist.
+ * Returns an issue for each condition that is `undefined`. Without this check, `{ verdict: 'allow',
+ * tools: settings.tools }` would allow every tool if the setting didn't exist.
  */
 function undefinedConditions(rule: PolicyRule): readonly Issue[] {
   return CONDITIONS.filter(
@@ -348,10 +352,7 @@ function fieldMatches(input: unknown, field: string, values: readonly unknown[])
   );
 }
 
-/**
- * Returns true if a `when` condition is met. A condition that throws must never be the reason why a call
- * runs.
- */
+/** Returns true if a `when` condition is met. A condition that throws never lets a call run. */
 function holds(
   when: NonNullable<PolicyRule['when']>,
   verdict: Verdict,

@@ -6,23 +6,23 @@ import { describePart, isForModel, textOfFile, type ContentPart } from '../tool/
 import { choiceWords, type Question } from '../tool/question.js';
 import type { Pending, ToolOutcome } from './calls.js';
 
-/** An outcome converted to text, the same for every target. Frozen. */
+/** An outcome converted to text for models, as a frozen object. */
 interface OutcomeReading {
   /**
-   * The kind of outcome. For `waiting`, use the target's own way of waiting. If it doesn't have
-   * any, return `text` as an error result.
+   * The kind of outcome. For `waiting`, wait in the way that your framework provides. If your
+   * framework can't wait, return `text` as an error result.
    */
   readonly kind: 'result' | 'error' | 'waiting';
   /**
-   * The text for models, the same for every target. Text longer than `maxResultBytes` is reduced to
-   * its start, its end, and its size. Content that isn't text is described.
+   * The text for models. Text longer than `maxResultBytes` is reduced to its start, its end, and
+   * its size. Content that isn't text is described.
    */
   readonly text: string;
-  /** The complete value of a result as JSON. Missing for other kinds. */
+  /** The complete value of a result as JSON. Missing for other kinds of outcomes. */
   readonly data?: Json;
   /**
-   * The content parts for models, in order. Text parts are truncated together, like `text`; other
-   * parts are kept.
+   * The content parts for models, in order. The size limit applies to all text parts together.
+   * Other parts are kept.
    */
   readonly content: readonly ContentPart[];
   /**
@@ -43,7 +43,7 @@ interface OutcomeReading {
 
 /**
  * Converts an outcome to text for models. MCP, other frameworks, chat, and the command line all use
- * its kind, text, and data.
+ * the returned kind, text, and data.
  *
  * | status | kind | text |
  * |---|---|---|
@@ -127,7 +127,7 @@ function approvalText(toolName: string, reason: string): string {
 }
 
 function manualText(toolName: string): string {
-  return `${toolName} is answered by a user or another program, and there's no answer yet. Wait for it, or continue without it.`;
+  return `Calls to ${toolName} are answered by a user or another program, and there's no answer yet. Wait for it, or continue without it.`;
 }
 
 function questionText(toolName: string, question: Question): string {
@@ -227,10 +227,7 @@ function resultReading(
 /** The default maximum size of the text shown to models: 64 KiB. */
 const SHOWN_BYTES = 65_536;
 
-/**
- * The minimum number of bytes that must be left for a truncated text. With less, the text is omitted. If less space is left, the text is
- * omitted.
- */
+/** The minimum number of bytes for a truncated text. If less space is left, the text is omitted. */
 const LEAST_SHOWN = 128;
 
 /**
@@ -283,8 +280,8 @@ function boundParts(parts: readonly ContentPart[], maxBytes: number): readonly C
 const utf8 = new TextEncoder();
 
 /**
- * Returns a text unchanged if it fits. Otherwise returns its start (three quarters of the bytes),
- * its size, and its end.
+ * Returns a text unchanged if it fits. If the text doesn't fit, returns its start (three quarters
+ * of the bytes), its size, and its end.
  */
 export function boundText(text: string, maxBytes = SHOWN_BYTES): string {
   if (text.length * 3 <= maxBytes) return text;
@@ -300,8 +297,8 @@ export function boundText(text: string, maxBytes = SHOWN_BYTES): string {
 }
 
 /**
- * Returns the text for a result that can't be serialized. It says that the tool ran, so that the
- * model doesn't conclude that nothing happened.
+ * Returns the text for a result that can't be serialized. The text says that the tool ran, because
+ * the model might conclude that nothing happened.
  */
 export function unshownText(toolName: string, got: string): string {
   return `${toolName} ran, but its result can't be shown: expected plain data, got ${got}`;

@@ -7,8 +7,8 @@ interface FlaggedTool {
 }
 
 /**
- * The flags that calls need: one list for all calls, or one list per operation. `malformed` can't
- * be satisfied by any call.
+ * The flags that calls need: one list for all calls, or one list per operation. No call satisfies
+ * `malformed`.
  */
 export type RequiredFlags =
   readonly string[] | Readonly<Record<string, readonly string[]>> | 'malformed';

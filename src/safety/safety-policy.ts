@@ -41,13 +41,13 @@ export interface SafetyPolicyOptions {
    */
   readonly rules?: readonly PolicyRule[];
   /**
-   * The tools that the `allow-list` mode allows; `*` matches any characters. They can run without
-   * approval up to their own danger level. @default none
+   * The tools that the `allow-list` mode allows; `*` matches any characters. Listed tools can run
+   * without approval up to their own danger level. @default none
    */
   readonly allow?: readonly string[];
   /**
-   * Additional levels from which calls need approval. Writes, calls with danger `high` or above,
-   * and tools that require consent always need it.
+   * Levels of danger and cost from which calls also need approval. Writes, calls with danger `high`
+   * or above, and tools that require consent always need approval.
    * @default none
    */
   readonly confirmFrom?: { readonly danger?: DangerLevel; readonly cost?: CostTier };
@@ -58,7 +58,7 @@ export interface SafetyPolicyOptions {
    * - `leak`: the conversation has read both untrusted content and private data, and the call sends
    *   data outside.
    * - `influenced`: the conversation has read untrusted content, and a rule or grant would let a
-   *   write run without approval. Turn this on for agents that write without supervision.
+   *   write run without approval. Turn this check on for agents that write without supervision.
    * - `undeclared: 'strict'`: tools that don't declare `reads` and `sends` are assumed to read
    *   everything and to send data outside.
    *
@@ -118,13 +118,14 @@ const optionsSchema = once(() =>
  * Decides whether a call can run, based on a tool's metadata and the call's arguments: `allow`,
  * `confirm` (ask the user), or `deny`.
  *
- * The first of these steps that reaches a decision counts:
- * 1. The tool must be known, and persona, credentials, scopes, flags and mode must allow it. No
- *    rule loosens these checks.
+ * The first step that reaches a decision wins:
+ * 1. The tool must be known, and persona, credentials, scopes, flags and mode must allow it. Rules
+ * can't override these checks.
  * 2. The rules, in order.
  * 3. Writes, dangerous calls and tools that require consent need approval. Everything else may run.
  *
- * `flows` may then tighten the answer. The policy never throws: it denies calls that it can't evaluate.
+ * After these steps, `flows` can make the decision stricter. The policy never throws: it denies
+ * calls that it can't evaluate.
  *
  * ```ts
  * import { AccessMode, defineTool, SafetyPolicy, ToolMetadataRegistry } from 'tooldex';
@@ -152,8 +153,8 @@ export class SafetyPolicy implements Policy {
   readonly #env: Readonly<Record<string, string | undefined>>;
 
   /**
-   * @throws ToolError `INVALID_ARGUMENT` listing every invalid option and rule, because half a
-   * policy doesn't protect anything.
+   * @throws ToolError `INVALID_ARGUMENT` listing every invalid option and rule, because a policy
+   * with missing rules would be unsafe.
    */
   constructor(options: SafetyPolicyOptions) {
     const {
@@ -177,8 +178,8 @@ export class SafetyPolicy implements Policy {
   /**
    * Decides whether a call can run. Pass the parsed input, because `dangerFor` reads it.
    *
-   * @param entry The tool that will run, if it comes from a registry other than the policy's. The
-   * policy then evaluates this entry.
+   * @param entry The tool that will run, if it comes from a registry other than the policy's. If
+   * given, the policy evaluates this entry.
    */
   decide(call: ToolCall, context: CallContext = {}, entry?: ToolEntry): Decision {
     try {
@@ -196,7 +197,7 @@ export class SafetyPolicy implements Policy {
 
   #decide(call: ToolCall, context: CallContext, running: ToolEntry | undefined): Decision {
     const known = this.#registry.get(call.name);
-    // Evaluates the tool that will run, even if this registry has a different tool with that name.
+    // Evaluates the tool that will run. This registry may have a different tool with that name.
     const entry = known && (running ?? known);
     if (entry === undefined) {
       const names = suggestNames(
@@ -269,8 +270,8 @@ export class SafetyPolicy implements Policy {
         };
     }
     if (doubtful !== undefined) return doubtful;
-    // Only the policy's own mode counts here. The mode of a call can only restrict what is allowed;
-    // it can't approve a call.
+    // Uses only the policy's own mode.
+    // The mode of a call can restrict what is allowed, but can't approve a call.
     const listed =
       this.#mode === 'allow-list' &&
       this.#allow.some((pattern) => matchesPattern(pattern, entry.name));
@@ -295,7 +296,7 @@ export class SafetyPolicy implements Policy {
       return { ...open, verdict: leak, rule: 'flow-leak', reason: chainOf(entry, flow, true) };
     if (influenced === 'off' || !isWriting(entry.accessMode)) return open;
     const reason = chainOf(entry, flow, false);
-    // Changes the rule, so that a grant for the original question doesn't answer this one.
+    // Sets another rule name, so that a grant for the original question doesn't apply here.
     return open.verdict === 'confirm'
       ? { ...open, rule: 'flow-influenced', reason: `${open.reason}; ${reason}` }
       : { ...open, verdict: influenced, rule: 'flow-influenced', reason };

@@ -8,7 +8,7 @@ export class Signer {
   readonly #key: Uint8Array;
 
   constructor(key: Uint8Array) {
-    // Copied, because the caller may clear or reuse the original.
+    // The key is copied, because the caller may clear or reuse the original.
     this.#key = Uint8Array.from(key);
   }
 
@@ -38,14 +38,11 @@ export class Signer {
         ? Object.freeze(copy)
         : undefined;
     } catch {
-      return undefined; // Data from outside can be anything.
+      return undefined; // Data from outside can have any shape.
     }
   }
 
-  /**
-   * Signs canonical JSON, in which text can't be moved between fields without changing the
-   * signature.
-   */
+  /** Signs canonical JSON, so moving text from one field to another changes the signature. */
   #sign(purpose: string, fields: Fields): string {
     return hmacOf(this.#key, canonicalJson([purpose, fields]));
   }

@@ -23,8 +23,8 @@ export interface Candidates {
 }
 
 /**
- * The number of documents with the highest bounds that are scored first. The other documents then
- * have a score to beat.
+ * The number of documents with the highest bounds that are scored first. All other documents then have a minimum
+ * score to reach.
  */
 const FIRST_SCORED = 16;
 /** Makes sure that a bound is still an upper bound after rounding. */
@@ -34,10 +34,10 @@ const SATURATED = GREATEST_SUM.map(saturate);
 /**
  * Finds the candidates for a query, using only the postings.
  *
- * A document's bound is the sum of each word's saturated impact, multiplied by the maximum that the
- * exact word and a pair of neighbors could add. A pair is attributed to its rarer word, and can't
- * be worth more than that word alone. Sums are stored by document number in arrays that all queries
- * reuse. Between queries, they're all zero.
+ * A document's bound is the sum of its words' saturated impacts. Each impact is multiplied by the
+ * most that exact words and adjacent words could add. A pair of adjacent words is attributed to its
+ * rarer word. The sums are stored by document number in arrays that all queries reuse, and each
+ * query resets them to zero.
  */
 export class CandidateFinder {
   #bounds = new Float32Array(0);
@@ -127,8 +127,8 @@ export class CandidateFinder {
 }
 
 /**
- * Returns the maximum growth of each term's own part: through exact words, and through the pairs in
- * which it's the rarer word.
+ * Returns the maximum factor by which exact words and adjacent words can increase each term's
+ * score. A pair of adjacent words increases only the score of its rarer word.
  */
 function growthOf({ terms, pairs }: QueryPlan): number[] {
   const growth = terms.map(({ words }) => 1 + RANKING.exactWord * words.length);
@@ -141,8 +141,8 @@ function growthOf({ terms, pairs }: QueryPlan): number[] {
 }
 
 /**
- * Returns exactly the best candidates, best first. A candidate is skipped only if its bound can't
- * reach the worst result found so far.
+ * Returns the best candidates, best first. The result is exact: a candidate is skipped only if its
+ * bound can't reach the worst result found so far.
  */
 export function bestDocuments(
   { documents, bounds }: Candidates,
@@ -164,9 +164,9 @@ export function bestDocuments(
   let enough = best.worst?.score ?? 0;
   for (let place = 0; place < documents.length; place++) {
     const bound = bounds[place]!;
-    // The query may match a tool's whole name, regardless of its other words.
+    // Assumes the maximum bonus at first: that the query matches the tool's whole name.
     if (bound * (1 + RANKING.nameCoverage) < enough || done.has(place)) continue;
-    // Checking the name is fast, and most names have little in common with the query.
+    // The actual bonus is fast to compute and small for most names.
     if (bound * scorer.nameFactor(documents[place]!) < enough) continue;
     offer(documents[place]!);
     enough = best.worst?.score ?? 0;

@@ -7,9 +7,9 @@
  * their length. A text of the usual length isn't penalized. The usual length is fixed, so that a
  * tool's score doesn't depend on other tools.
  *
- * These values, and those of the ranking, started as textbook values and were then tuned together,
- * coarsely, on public retrieval data sets. Small changes make little difference. The effect of each
- * value is described in docs/search-and-scoring.md.
+ * These values and `RANKING` are textbook values, tuned coarsely on public retrieval data sets.
+ * Small changes make little difference. The effect of each value is described in
+ * docs/search-and-scoring.md.
  */
 const FIELDS = {
   name: { weight: 2.8, damping: 0.5, usualLength: 3 },
@@ -27,7 +27,7 @@ type SearchField = keyof typeof FIELDS;
 export const SEARCH_FIELDS = Object.keys(FIELDS) as readonly SearchField[];
 
 export const RANKING = {
-  /** The speed at which repetitions stop counting: BM25's k1. */
+  /** BM25's k1: the higher it is, the more each repetition of a word adds. */
   saturation: 1.1,
   /** The weight of the exact word, in addition to its stem. */
   exactWord: 0.4,
@@ -56,9 +56,7 @@ export const RANKING = {
   quoted: 0.4,
   address: 0.5,
   properName: 0.9,
-  /**
-   * The weight of a word with corrected spelling, if the tool also contains a word that was known.
-   */
+  /** The weight of a word whose spelling was corrected. */
   corrected: 0.7,
 } as const;
 
@@ -83,7 +81,7 @@ export function saturate(sum: number): number {
 }
 
 /**
- * Returns how informative it is that a document is one of `having` among `all`: BM25's idf in the
+ * Returns how informative a word is if `having` of `all` documents contain it: BM25's idf, in the
  * form that is never negative.
  */
 export function rarityOf(having: number, all: number): number {
@@ -94,14 +92,14 @@ export function rarityOf(having: number, all: number): number {
 const STEPS = 255;
 
 /**
- * Returns the impact of occurrences with a total weight of `sum`. It's rounded up, so that sums of
- * impacts are upper bounds of scores.
+ * Returns the impact of occurrences with a total weight of `sum`. The impact is rounded up, so that
+ * sums of impacts are upper bounds of scores.
  */
 export function impactOf(sum: number): number {
   return Math.min(STEPS, Math.ceil((saturate(sum) / (saturation + 1)) * STEPS));
 }
 
-/** The maximum sum of occurrences for each impact. */
+/** The maximum total weight of occurrences that each impact can represent. */
 export const GREATEST_SUM = Float64Array.from({ length: STEPS + 1 }, (_, impact) =>
   impact === STEPS ? 1e9 : (saturation * impact) / (STEPS - impact),
 );

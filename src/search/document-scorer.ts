@@ -5,9 +5,9 @@ import type { QueryPlan } from './query.js';
 /** The role of a stem in a query: a term's own word, or a related word. */
 interface Role {
   readonly term: number;
-  /** 0 for the term's own word. */
+  /** The weight of a related word relative to the term's own word, or 0 for that word itself. */
   readonly share: number;
-  /** The share of a matching word in a tool's name that counts as covered, from 0 to 1. */
+  /** The fraction of a word in a tool's name that counts as matched, from 0 to 1. */
   readonly coverage: number;
 }
 
@@ -17,9 +17,9 @@ const NAME = SEARCH_FIELDS.indexOf('name');
  * Scores documents for one query by their words.
  *
  * A term is worth its weight times its rarity times its saturated occurrences. Related words add
- * the amount by which they increase the saturation, times the rarity of having any of these words.
- * The exact word and adjacent words add to that. The sum increases with the fraction of the tool's
- * name that the query matches.
+ * the amount by which they increase the saturation, times the rarity of the term's words taken
+ * together. The exact word and adjacent words add to the sum. The sum increases with the fraction
+ * of the tool's name that the query matches.
  */
 export class DocumentScorer {
   readonly #plan: QueryPlan;
@@ -27,8 +27,8 @@ export class DocumentScorer {
   readonly #relatedRarities: readonly number[];
   readonly #roles = new Map<number, Role[]>();
   /**
-   * Contains a 1 at the number of each stem that has a role. Most words in a document don't have
-   * one.
+   * Contains a 1 at the number of each stem that has a role. The scorer uses this array to skip
+   * most words of a document.
    */
   readonly #hasRole: Uint8Array;
   /** The pairs that begin with each term: the stem of the other term, and the index of the pair. */
@@ -43,7 +43,7 @@ export class DocumentScorer {
   readonly #exact: Float64Array;
   readonly #together: Float64Array;
 
-  /** @param relatedRarities For each term, the rarity of having its word or a related word. */
+  /** @param relatedRarities The rarity of each term's word and related words taken together. */
   constructor(plan: QueryPlan, relatedRarities: readonly number[], index: InvertedIndex) {
     const { terms, pairs } = plan;
     this.#plan = plan;

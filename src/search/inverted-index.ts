@@ -2,7 +2,7 @@ import type { ToolEntry } from '../tool/tool-definition.js';
 import { impactOf, rarityOf, SEARCH_FIELDS, weighFields } from './bm25f.js';
 import { searchWords, stem } from './words.js';
 
-/** A list of integers below 2³² in a typed array. It grows by half when it's full. */
+/** A list of integers below 2³² in a typed array. A full list grows by half. */
 class Uint32List {
   /** The numbers, with unused capacity at the end. `push` can replace the array. */
   values: Uint32Array;
@@ -62,8 +62,8 @@ const PAST_REQUESTS = SEARCH_FIELDS.indexOf('past requests');
 /** The words of each request that a tool handled. */
 type PastWords = readonly (readonly string[])[];
 /**
- * The minimum number of removed documents before an index is rebuilt. It's rebuilt only if more
- * documents were removed than are left.
+ * The minimum number of removed documents before an index is rebuilt. An index is rebuilt only if
+ * more documents were removed than are left.
  */
 const FEWEST_REMOVED = 1_000;
 const NONE: readonly never[] = Object.freeze([]);
@@ -75,7 +75,7 @@ const NONE: readonly never[] = Object.freeze([]);
  * Words and stems are numbered in order of first occurrence. The words are used to score a
  * document; the postings show which documents are worth scoring. Tools are indexed on the first
  * search after they're added, because many programs register tools and never search. The order in
- * which tools are added and removed doesn't affect the counts.
+ * which tools are added and removed doesn't affect any score.
  */
 export class InvertedIndex {
   /** Replaced by a new object whenever the counts change. */
@@ -142,7 +142,7 @@ export class InvertedIndex {
     this.#pending.set(entry, past);
   }
 
-  /** Removes a tool from the counts. Its postings are kept until the index is rebuilt. */
+  /** Removes a tool from the counts. The tool's postings are kept until the index is rebuilt. */
   remove(entry: ToolEntry): void {
     this.state = {};
     const number = this.#numbers.get(entry);
@@ -194,7 +194,7 @@ export class InvertedIndex {
     return number !== undefined && this.#documentsWith[number]! > 0;
   }
 
-  /** Returns how informative it is that a tool has this stem. -1 means a stem that no tool has. */
+  /** Returns how informative a stem is in this index. -1 means a stem that no tool has. */
   rarity(stem: number): number {
     if (stem === -1) return rarityOf(0, this.size);
     if (this.#raritiesOf !== this.state) {
@@ -208,7 +208,10 @@ export class InvertedIndex {
     return this.#genericStems;
   }
 
-  /** Returns the documents that have a stem, including removed ones, in `values` up to `length`. */
+  /**
+   * Returns the postings of a stem, including those of removed documents. Only the first `length`
+   * items of `values` are valid.
+   */
   postings(stem: number): Readonly<Pick<Uint32List, 'values' | 'length'>> {
     return this.#postings[stem]!;
   }

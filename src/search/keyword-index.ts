@@ -4,13 +4,13 @@ import { compareText } from '../core/plain-data.js';
 import { readableText, splitWords, stem, type Word } from './words.js';
 
 /**
- * Finds the keywords in a text. The time depends on the text, but not on the number of keywords.
+ * Finds the keywords in a text. The time depends only on the text, not on the number of keywords.
  *
  * A keyword is stored under its *form*: the stems of its words, joined by spaces. Every sequence of
- * words in the text is looked up by the same form. So keywords match whole words (`test` doesn't
- * match inside `latest`) in any inflection, and phrases match word by word in order. An identifier
- * in the text also matches by its parts (`gitDiff` contains "git diff"), unless the whole
- * identifier is a keyword: in that case, `GitHub` matches github but not git.
+ * words in the text is looked up in the same form. Keywords therefore match whole words in any
+ * inflection (`test` doesn't match `latest`), and phrases match word by word in order. An
+ * identifier in the text also matches by its parts: `gitDiff` contains "git diff". If the whole
+ * identifier is a keyword, it matches only that keyword: `GitHub` matches github but not git.
  */
 export class KeywordIndex {
   /** The keywords with each form. */
@@ -20,8 +20,8 @@ export class KeywordIndex {
    */
   #longest = 0;
   /**
-   * The keywords whose form hasn't been computed yet. It's computed on the first match, because
-   * many programs register tools and never match text.
+   * The keywords whose form hasn't been computed yet. Forms are computed on the first match,
+   * because many programs register tools and never match text.
    */
   #pending: string[] = [];
 
@@ -60,7 +60,7 @@ export class KeywordIndex {
       const words = keywordForm(keyword);
       if (words.length === 0) continue;
       const form = words.join(' ');
-      // Sorted, so that the order doesn't depend on which tool was added first.
+      // The keywords are sorted, so that their order doesn't depend on which tool was added first.
       this.#forms.set(form, [...(this.#forms.get(form) ?? []), keyword].sort(compareText));
       this.#longest = Math.max(this.#longest, words.length);
     }

@@ -34,7 +34,7 @@ export interface Query {
   readonly truncated: boolean;
 }
 
-/** A term, with the numbers from one index. */
+/** A term, with the numbers that its words have in one index. */
 export interface PlannedTerm {
   /** The word in the request, for explanations. */
   readonly word: string;
@@ -48,7 +48,7 @@ export interface PlannedTerm {
   readonly words: readonly number[];
 }
 
-/** A query, with the numbers from one index. */
+/** A query, with the numbers that its words have in one index. */
 export interface QueryPlan {
   readonly terms: readonly PlannedTerm[];
   /**
@@ -65,8 +65,8 @@ export interface QueryPlan {
 }
 
 /**
- * Stems of words that users say to an assistant and that rarely describe a tool. They count less
- * (`RANKING.chatty`).
+ * Stems of words that users say to an assistant and that rarely describe a tool. Such words count
+ * less (`RANKING.chatty`).
  */
 export const CHATTY: ReadonlySet<string> = new Set(
   (
@@ -79,7 +79,7 @@ export const CHATTY: ReadonlySet<string> = new Set(
 );
 
 /**
- * Matches quoted text. The words in it are usually values. The length is limited, so that a stray
+ * Matches quoted text. Quoted words are usually values. The length is limited, so that a stray
  * quote doesn't affect the rest of the text.
  */
 const QUOTED = /"[^"]{1,200}"|“[^”]{1,200}”|(?<![\p{L}\p{N}])'[^']{1,200}'(?![\p{L}\p{N}])/gu;
@@ -94,7 +94,7 @@ const DIGITS = /^\p{N}+$/u;
  * tool.
  */
 const LONGEST_NUMBER = 2;
-/** A limit on the count rather than on time, so that results are the same everywhere. */
+/** A limit on the count instead of the time, so that results don't depend on the machine. */
 const MOST_CORRECTED = 4;
 
 /** Splits a text into weighted stems. */
@@ -214,7 +214,7 @@ export function planQuery(
   return { terms, pairs, corrections: Object.freeze(corrections) };
 }
 
-/** Returns true for an ordinary word if no tool has it or a related word. */
+/** Returns true for an ordinary word if no tool contains the word or a related word. */
 function isUnknown(
   { expandable, name, stem }: QueryTerm,
   index: InvertedIndex,

@@ -23,12 +23,12 @@ const optionsSchema = once(() =>
 );
 
 /**
- * Validates the program's vocabulary: anything but single words would never match, and nobody would
- * notice. @throws ToolError `INVALID_ARGUMENT`.
+ * Validates the program's vocabulary. Refuses anything but single words, because it would never
+ * match. @throws ToolError `INVALID_ARGUMENT`.
  */
 export function checkRelatedWords(options: RelatedWordsOptions): RelatedWordsOptions {
   checkOptions(optionsSchema, options, 'related words');
-  return options; // Not zod's output, which drops a word named __proto__.
+  return options; // zod's output would lack a word named __proto__.
 }
 
 /** Reads the built-in tables and the program's own vocabulary. */
@@ -60,8 +60,8 @@ function linesOf(table: string): readonly (readonly string[])[] {
 }
 
 /**
- * Words with about the same meaning when describing tools, in one group per meaning. Based on how
- * tools and requests are typically worded, not on any data set.
+ * Words with about the same meaning when describing tools, in one group per meaning. The groups are
+ * based on typical wordings of tools and requests, not on any data set.
  */
 const SYNONYMS =
   'get fetch retrieve obtain lookup | delete remove erase discard | create make add generate produce compose | ' +
@@ -93,7 +93,9 @@ const SYNONYMS =
   'first head top | last tail bottom | display screen | folder subdirectory | symlink link | monitor watch track | joke funny humor | ' +
   'horoscope zodiac astrology | color colour | fashion clothing clothes outfit apparel';
 
-/** Words of one family that stemming doesn't unify. They're treated like synonyms. */
+/**
+ * Words of one family that stemming doesn't unify. Words of one family are treated like synonyms.
+ */
 const WORD_FAMILIES =
   'calculate calculation calculator | translate translation translator | convert conversion converter | generate generation generator | ' +
   'create creation creator | analyze analysis analyzer analytics | predict prediction forecast | classify classification classifier | ' +

@@ -33,7 +33,7 @@ export interface SearchResult {
   readonly corrections: readonly { readonly word: string; readonly readAs: string }[];
   /** True if the text was too long and its end was ignored. */
   readonly truncated: boolean;
-  /** The same information as one line for users. */
+  /** An explanation of the match for users, in one line. */
   readonly explanation: string;
 }
 
@@ -77,8 +77,8 @@ export class SearchIndex {
   }
 
   /**
-   * Remembers that a tool handled a request. The request's words count half as much as those of an
-   * example.
+   * Remembers that a tool handled a request. The request's words count half as much as the words of
+   * an example.
    */
   recordUse(text: string, entry: ToolEntry): void {
     const words = tellingWords(parseQuery(text));
@@ -99,8 +99,8 @@ export class SearchIndex {
   }
 
   /**
-   * Does the same as `search`, and also returns the entries and a list of all tools that contain a
-   * word of the text, even if `accept` rejects them.
+   * Searches like `search`. Also returns the entries, and a function that lists all tools that
+   * contain a word of the text, even if `accept` rejects them.
    */
   find(
     text: string,

@@ -20,8 +20,8 @@ interface SearchWords {
 
 /**
  * Matches a word: a letter or digit, followed by letters, marks, and digits. The first character
- * can't be a mark, because emoji contain marks too. A trailing `+` or `#` belongs to the word,
- * because otherwise `c++` and `c#` would both be `c`.
+ * can't be a mark, because emoji contain marks too. A trailing `+` or `#` is part of the word, so
+ * that `c++` and `c#` aren't both `c`.
  */
 export const WORD = /[\p{L}\p{N}][\p{L}\p{M}\p{N}]*(?:[+#]{1,2}(?![\p{L}\p{N}+#]))?/gu;
 /**
@@ -109,7 +109,7 @@ const PLAIN = /^[a-z]+$/;
 /**
  * Returns the common stem of a word's inflections: `tests`, `testing`, and `tested` become `test`.
  *
- * It applies the inflectional steps (1a, 1b, 1c, and 5) of M. F. Porter, "An algorithm for suffix
+ * Applies the inflectional steps (1a, 1b, 1c, and 5) of M. F. Porter, "An algorithm for suffix
  * stripping", 1980. The derivational steps are omitted on purpose, because they would merge
  * `universe` and `university`. Words that end in `us` or `is` keep their `s` (status, analysis),
  * and y becomes i after a consonant even in short words (try, tries). Words with letters other than

@@ -18,23 +18,23 @@ interface Refusal {
 /** Returns a refusal if a limit forbids the tool, or `undefined` if it can be offered. */
 export type Permission = (entry: ToolEntry) => Refusal | undefined;
 
-/** The limits, also accepted in the form that the schema outputs. */
+/** The limits. Missing limits may be `undefined`, as in the schema's output. */
 type Limits = { readonly [Limit in keyof SelectionLimits]: SelectionLimits[Limit] | undefined };
 
 /**
  * Compiles limits in order of precedence: exclusion, availability, scopes, danger, access, cost,
  * and the filter.
  *
- * Use the returned function for a single selection only. It checks each tool once, so an
- * availability check that changes its result can't make the selection inconsistent. It also uses
- * the names registered at compile time.
+ * Use the returned function for a single selection only. The function checks each tool once, so an
+ * availability check that changes its result can't make the selection inconsistent. Names
+ * registered after compilation are ignored.
  */
 export function compilePermission(
   registry: ToolMetadataRegistry,
   { exclude = [], scopes, maxDanger, maxCostTier, accessModes, filter }: Limits,
 ): Permission {
-  // Compares the tools' own names: an alias in `exclude` excludes its tool, and a tool excluded by
-  // name can't be reached through its aliases.
+  // Compares the tools' own names, so excluding an alias excludes the tool.
+  // A tool that is excluded by name can't be reached through its aliases.
   const excluded = new Set(exclude.map((name) => registry.get(name)?.name ?? name));
   const tests: ((entry: ToolEntry) => Refusal | undefined)[] = [
     (entry) =>

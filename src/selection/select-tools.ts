@@ -26,7 +26,7 @@ import type {
 
 /** The minimum score of a hit that is worth including, as a fraction of the best score. */
 const LEAST_RELEVANCE = 0.2;
-/** The number of best hits in which forbidden tools are reported, as a multiple of `maxTools`. */
+/** The number of best hits whose forbidden tools are reported, as a multiple of `maxTools`. */
 const REPORTED = 2;
 
 /** A tool that could be selected, and the reason. */
@@ -42,14 +42,14 @@ interface Wish extends Candidate {
  *
  * Limits take precedence over everything else. Guaranteed tools come first, whatever the stage:
  * `include`, CRITICAL tools, and tools with a mandatory keyword in the text. Next are the tools
- * that match the request's words and suit the stage and task type, best first. They're followed by
- * HIGH tools that declare the stage or task type, even if they don't match the request, and by
- * MEDIUM ones if nothing matches. Other HIGH tools that suit the stage and task type fill the
- * remaining space. LOW tools are selected only if they match. The result can contain fewer than
- * `maxTools` tools, or none.
+ * that match the request's words and suit the stage and task type, best first. After the matching
+ * tools come HIGH tools that declare the stage or task type, even if they don't match the request.
+ * If no tool matches, MEDIUM tools that declare the stage or task type come next. Other HIGH tools
+ * that suit the stage and task type fill the remaining space. LOW tools are selected only if they
+ * match. The result can contain fewer than `maxTools` tools, or none.
  *
  * With `previous`, the tools of the previous selection come first, in the same order and at the
- * same level. New tools are added after them, and only new tools are reduced or dropped to fit the
+ * same level. New tools are added at the end, and only new tools are reduced or dropped to fit the
  * budget. HIGH tools that only filled the remaining space aren't carried over, so that they stay
  * last. Equal requests produce identical bytes.
  *
@@ -187,8 +187,7 @@ function collectWishes(registry: ToolMetadataRegistry, asked: CheckedRequest): W
   const offered = hits.filter(
     ({ entry }) => refusalOf(entry) === undefined && mismatchOf(entry, asked) === undefined,
   );
-  // A fraction of the best score makes no sense for negative scores, so only the number of tools
-  // decides.
+  // Negative scores have no sensible fraction, so only the number of tools decides.
   const isShare = hits.every(({ score }) => score >= 0);
   const best = offered.reduce((most, { score }) => Math.max(most, score), 0);
   for (const [rank, { entry, score, explanation }] of hits.entries()) {
@@ -279,7 +278,7 @@ function searchHits(
         refusalOf(entry) === undefined &&
         mismatchOf(entry, asked) === undefined,
     );
-    // Tools that are offered even if they aren't hits, searched only to get their score.
+    // Tools that are offered even if they aren't hits. The search only provides their scores.
     const named = new Set(
       [...coming, ...(asked.previous?.tools ?? []).map(({ toolName }) => toolName)].filter(
         (name) => !results.has(name),
@@ -327,8 +326,8 @@ const IRRELEVANT = {
 } as const;
 
 /**
- * Returns why a tool doesn't suit the stage or task type, or `undefined`. A tool that doesn't
- * declare any suits all of them.
+ * Returns why a tool doesn't suit the stage or task type, or `undefined`. A tool that declares no
+ * stages suits every stage. The same applies to task types.
  */
 function mismatchOf(
   { stages, taskTypes }: ToolEntry,
@@ -378,7 +377,7 @@ function carriedOver(
 ): readonly Wish[] {
   const carried = new Map<string, Wish>();
   for (const { toolName, level, rendered, reason } of asked.previous?.tools ?? []) {
-    if (reason === 'high_priority') continue; // It only filled the remaining space, which this request may need.
+    if (reason === 'high_priority') continue; // The tool only filled space that this request may need for other tools.
     const entry = registry.get(toolName);
     if (entry === undefined || entry.name !== toolName) {
       drop(dropped, toolName, 'unknown', 'it is no longer registered');
@@ -413,8 +412,8 @@ function carriedOver(
 }
 
 /**
- * Keeps all guaranteed tools, and the first of the others up to the limit. Reports the others as
- * dropped.
+ * Keeps all guaranteed tools, and fills the rest of the limit with the first other tools. Reports
+ * the remaining tools as dropped.
  */
 function withinCount(
   wishes: readonly Wish[],

@@ -22,8 +22,8 @@ export type Ranking = readonly {
 }[];
 
 /**
- * Limits on which tools can be offered. They take precedence over everything else. A missing limit
- * doesn't restrict anything.
+ * Limits on which tools can be offered. Limits take precedence over everything else. A missing
+ * limit doesn't restrict anything.
  */
 export interface SelectionLimits {
   /** The names or aliases of tools that must not be offered. @default none */
@@ -58,8 +58,8 @@ export interface SelectionRequest extends SelectionLimits {
    */
   readonly taskType?: string;
   /**
-   * The maximum number of tools. CRITICAL tools don't count unless `criticalOutsideLimit` is
-   * `false`. @default 12
+   * The maximum number of tools. CRITICAL tools count only if `criticalOutsideLimit` is `false`.
+   * @default 12
    */
   readonly maxTools?: number;
   /**
@@ -72,8 +72,8 @@ export interface SelectionRequest extends SelectionLimits {
   /** The names or aliases of tools that are offered unless a limit forbids them. @default none */
   readonly include?: readonly string[];
   /**
-   * The selection of the previous turn. Its tools keep their position, level, and bytes. @default
-   * none
+   * The selection of the previous turn. The tools of that selection keep their position, level, and
+   * bytes. @default none
    */
   readonly previous?: Selection;
   /**
@@ -147,7 +147,10 @@ export function checkRanking(ranking: unknown): z.output<ReturnType<typeof ranki
   );
 }
 
-/** Checks that a custom token counter returns numbers. The budget can't be enforced otherwise. */
+/**
+ * Checks that a custom token counter returns numbers, because the budget can't be enforced without
+ * them.
+ */
 function checkCounts(countTokens: (text: string) => number): (text: string) => number {
   return (text) => {
     const count: unknown = countTokens(text);

@@ -61,9 +61,9 @@ export interface Selection {
   readonly maxTools: number;
   /**
    * An error (code `BUDGET_EXCEEDED`) if the guaranteed tools alone exceed `maxTools` or
-   * `tokenBudget`. In that case, `tools` contains only the guaranteed tools, which exceed the
-   * limit, and you must decide which to give up. CRITICAL tools count toward `maxTools` only if the
-   * request sets `criticalOutsideLimit: false`.
+   * `tokenBudget`. In that case, `tools` contains only the guaranteed tools, although they exceed
+   * the limit. Decide which of these tools to give up. CRITICAL tools count toward `maxTools` only
+   * if the request sets `criticalOutsideLimit: false`.
    */
   readonly error: ToolError | undefined;
 }

@@ -47,12 +47,12 @@ const Input = once(() =>
 );
 
 /**
- * Creates a tool that lets a model find more tools and read the full schema of any tool. Use it if
- * your catalogue is too large for the prompt, or if tools are shown in short form.
+ * Creates a tool that lets a model find more tools and read the full schema of any tool. Use this
+ * tool if your catalogue is too large for the prompt, or if tools are shown in short form.
  *
- * The tool applies the same limits as a selection: tools that are excluded, unavailable, or above a
- * limit can't be found or described. It reads the registry on every call, so it also finds tools
- * that are registered later.
+ * The tool applies the same limits as a selection: it can't find or describe tools that are
+ * excluded, unavailable, or above a limit. The tool reads the registry on every call, so it also
+ * finds tools that are registered later.
  *
  * @throws ToolError `INVALID_ARGUMENT` for invalid or unknown options.
  */
@@ -82,10 +82,9 @@ export function createToolSearchTool(
     category: 'tools',
     metadata: { toolSearch: true }, // Chats recognize the tool by this mark, whatever its name.
     keywords: ['find tool', 'which tool', 'tool help'],
-    examples: ['Is there a tool that converts images?', 'How is the tool git_log called?'],
+    examples: ['Is there a tool that converts images?', 'How do I call the tool git_log?'],
     execute: ({ query, names = [] }) => {
-      // Compiled for each call, because an excluded alias can belong to a tool that was registered
-      // since.
+      // Compiled for each call: an excluded alias can belong to a tool registered later.
       const refusalOf = compilePermission(registry, limits);
       const isOffered = (entry: ToolEntry) => entry.name !== name && refusalOf(entry) === undefined;
       const found =
@@ -100,8 +99,7 @@ export function createToolSearchTool(
           why: explanation,
         })),
         tools: [...new Set(shown)].map((entry) => renderTool(entry, 'full')),
-        // Forbidden tools are reported as unknown, because the model doesn't need to know about
-        // tools that it can't use.
+        // Reports forbidden tools as unknown: the model can't use them anyway.
         unknown: [
           ...new Set(
             known.flatMap(({ asked, entry }) =>

@@ -41,8 +41,8 @@ const optionsSchema = once(() =>
 const SWEEP_EVERY = 1_000;
 
 /**
- * Stores state in this process's memory. It's always available, but its content is lost when the
- * process exits.
+ * Stores state in this process's memory. This store is always available, but its content is lost
+ * when the process exits.
  */
 export class MemoryStateStore implements StateStore {
   readonly #clock: Clock;
@@ -183,8 +183,8 @@ export class MemoryStateStore implements StateStore {
     });
     this.#writesToSweep -= 1;
     if (this.#writesToSweep > 0) return;
-    // Keys that are never read again would otherwise stay in memory forever. The more keys there
-    // are, the less often this runs.
+    // Removes expired keys, because keys that are never read again would stay in memory forever.
+    // The more keys there are, the less often this sweep runs.
     for (const [old, { expiresAt }] of this.#entries)
       if (expiresAt <= now) this.#entries.delete(old);
     this.#writesToSweep = Math.max(SWEEP_EVERY, this.#entries.size);

@@ -60,7 +60,7 @@ export function notANumber(): ToolError {
 export function wrongKind(): ToolError {
   return new ToolError(
     'INVALID_ARGUMENT',
-    'This key has the wrong type: the operation is for lists and the key contains text, or the other way round. Use another key.',
+    'This key has the wrong type for the operation: it contains text instead of a list, or a list instead of text. Use another key.',
   );
 }
 

@@ -1,15 +1,16 @@
 /**
- * A small shared state on which several calls or processes must agree.
+ * A small shared state that several calls or processes must agree on.
  *
  * Keys and values are text. A key has 1 to 512 characters, and a value at most 1 MiB as UTF-8
- * (`LIMIT_EXCEEDED` otherwise). Every operation is atomic. If the connection to the store is known
- * to be lost, operations reject with `STATE_UNAVAILABLE` immediately. Otherwise they reject after
- * at most two seconds without an answer. After such an error, the operation may have been executed,
- * unless `details.sent` is false.
+ * (`LIMIT_EXCEEDED` otherwise). Every operation is atomic. Operations reject with
+ * `STATE_UNAVAILABLE` after at most two seconds without an answer, or immediately if the connection
+ * to the store is known to be lost. After `STATE_UNAVAILABLE`, the operation may have been
+ * executed, unless `details.sent` is false.
  *
- * A value is kept as long as `now()` returns the same identity, unless it's removed or expires.
+ * A value is kept until it's removed or expires, as long as `now()` returns the same identity.
  * After a restart or a failover, a store may contain older state. If a write depends on an earlier
- * write, bind it to the `identity` at that time: a store with another identity refuses it.
+ * write, pass the `identity` from the time of the earlier write: a store with another identity
+ * refuses the new write.
  */
 export interface StateStore {
   /** Returns the text stored under a key, or `undefined` if there is none. */
@@ -48,7 +49,8 @@ export interface StateStore {
   now(): Promise<StoreMoment>;
 
   /**
-   * Returns at most `limit` keys that begin with a prefix, sorted. This is slow in a large store.
+   * Returns at most `limit` keys that begin with a prefix, sorted. Listing keys is slow in a large
+   * store.
    * @param limit The maximum number of keys, 1,000 by default.
    */
   list(prefix: string, limit?: number): Promise<readonly string[]>;
@@ -85,8 +87,8 @@ export interface StoreMoment {
   /** Milliseconds since 1970. */
   readonly time: number;
   /**
-   * An identity that stays the same as long as no write can have been undone. It changes when the
-   * store restarts or another server takes over, because both can bring back older state.
+   * Identifies the current state of the store. The identity changes when the store restarts or
+   * another server takes over, because both can bring back older state.
    */
   readonly identity: string;
 }
@@ -99,8 +101,8 @@ export interface LifetimeOptions {
    */
   readonly ttlMs?: number | 'keep';
   /**
-   * Writes only if the store has this identity. Otherwise it rejects with `STATE_UNAVAILABLE`,
-   * `details.reason: 'restarted'`, and `details.sent: false`. @default any
+   * Writes only if the store has this identity. A store with another identity rejects with
+   * `STATE_UNAVAILABLE`, `details.reason: 'restarted'`, and `details.sent: false`. @default any
    */
   readonly identity?: string;
 }
@@ -115,13 +117,13 @@ export interface IncrementOptions {
    */
   readonly ttlMs?: number;
   /**
-   * A time window in milliseconds, as an alternative to `ttlMs`. It begins with the first addition.
-   * When it ends, the counter starts again at 0. @default none
+   * A time window in milliseconds, as an alternative to `ttlMs`. The window begins with the first
+   * addition. When the window ends, the counter starts again at 0. @default none
    */
   readonly windowMs?: number;
   /**
-   * Returns `applied: false` and `value: undefined` if the key doesn't exist, instead of starting
-   * at zero. @default false
+   * Changes only an existing key. If the key doesn't exist, the result has `applied: false` and
+   * `value: undefined`. @default false
    */
   readonly mustExist?: boolean;
   /** The identity that the store must have, as in `compareAndSet`. @default any */

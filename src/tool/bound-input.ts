@@ -62,8 +62,8 @@ export function boundInput(input: unknown, maxBytes = MAX_INPUT_BYTES): Json {
     spend(2);
     if (isList) {
       const list: unknown[] = [];
-      // Refuses an array with a billion holes without iterating it: every item takes at least a
-      // comma.
+      // Refuses an array with a billion holes without iterating over it.
+      // Each item takes at least one byte, its comma.
       spend(Math.max(0, value.length - 1));
       if (value.length > left) spend(value.length);
       for (let index = 0; index < value.length; index++) list.push(member(index, value[index]));
@@ -154,7 +154,7 @@ function invalidAt(at: Path, message: string): ToolError {
   });
 }
 
-/** Deeply frozen values. They always read the same, so they don't need to be copied. */
+/** Deeply frozen values. A deeply frozen value can't change, so it doesn't need to be copied. */
 const SETTLED = new WeakSet<object>();
 
 /** Returns true if a value was frozen here and can't change any more. */
@@ -166,7 +166,7 @@ export function isSettled(value: unknown): boolean {
  * Freezes a value's plain objects and arrays recursively, and returns the value.
  *
  * Class instances (dates, maps, typed arrays) and their contents aren't frozen: freezing breaks
- * some of them and doesn't prevent changes to others.
+ * some classes and doesn't prevent changes in others.
  */
 export function freezePlain<T>(value: T): T {
   if (!(Array.isArray(value) || isPlainObject(value)) || SETTLED.has(value)) return value;

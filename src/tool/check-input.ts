@@ -37,9 +37,9 @@ const ahead = new WeakMap<
 >();
 
 /**
- * Checks an input before the call reaches the executor. When the executor later checks the copy
- * made here (`raw`) against the same schema, it reuses the result. The copy is frozen, so nothing
- * can change in between.
+ * Checks an input before the call reaches the executor. The executor reuses the result if it gets
+ * the copy made here (`raw`) and the same schema. The copy is frozen, so it can't change before
+ * then.
  */
 export async function checkAhead(entry: ToolEntry, input: unknown): Promise<InputCheck> {
   const check = await checkInput(entry, input);
@@ -53,7 +53,7 @@ export async function checkAhead(entry: ToolEntry, input: unknown): Promise<Inpu
 }
 
 /**
- * Checks the input of one call. Returns a promise only if the schema's validation does.
+ * Checks the input of one call. Returns a promise only if the schema validates asynchronously.
  *
  * The input is copied before anything else reads it (see `boundInput`). The input must be an
  * object; the schema checks the rest. Strings that contain JSON aren't parsed. A missing input
@@ -118,7 +118,7 @@ function checkNull(entry: ToolEntry): InputCheck | Promise<InputCheck> {
     const empty = askSchema(entry, boundInput({}));
     return empty instanceof Promise ? empty.then(orRefused) : orRefused(empty);
   };
-  // If a schema doesn't mention null but accepts it, that's only because it accepts anything.
+  // A schema that accepts null without mentioning it accepts anything.
   const takesNull = /"null"|"const":null|"enum"/.test(JSON.stringify(entry.inputJsonSchema))
     ? askSchema(entry, null)
     : refused(invalidInput(entry.name, []));
@@ -157,13 +157,13 @@ function isThenable(result: object): result is PromiseLike<StandardResult<unknow
 }
 
 /**
- * Accepts an input in its canonical form. @throws whatever the tool's `canonicalInput` throws,
- * because the policy can't evaluate a call without its canonical input.
+ * Returns an accepted input in its canonical form. @throws whatever the tool's `canonicalInput`
+ * throws, because the policy evaluates the canonical input.
  */
 function accepted({ canonicalInput }: ToolEntry, raw: Json, value: unknown): InputCheck {
   if (canonicalInput === undefined) return Object.freeze({ ok: true, raw, value });
   const canonical: unknown = freezePlain(canonicalInput(value as never));
-  if (canonical instanceof Promise) canonical.catch(() => undefined); // The types don't allow async functions here.
+  if (canonical instanceof Promise) canonical.catch(() => undefined); // Untyped callers can pass an async function.
   if (typeof canonical !== 'object' || canonical === null || canonical instanceof Promise)
     throw new TypeError('not an input');
   return Object.freeze({ ok: true, raw, value: canonical });

@@ -5,7 +5,9 @@ import { checkOptions, once, type FieldsOf } from '../core/options.js';
 import { cloneFrozen, isPlainObject } from '../core/plain-data.js';
 import { ToolError } from '../core/errors.js';
 
-/** The intended reader of a content part. A part without an audience is for both. */
+/**
+ * The intended reader of a content part. A part without an audience is for the user and the model.
+ */
 export type Audience = 'user' | 'assistant';
 
 interface TextPart {
@@ -72,7 +74,8 @@ const mediaType = () =>
 const size = () => z.int().min(0).optional();
 
 /**
- * Returns a text part. Models read it instead of the value's JSON. Blank text isn't shown to them.
+ * Returns a text part. Models read the text instead of the value's JSON. Blank text isn't shown to
+ * models.
  */
 export function text(text: string, options: Readers = {}): ContentPart {
   return checkedPart({ ...options, type: 'text', text });
@@ -172,7 +175,7 @@ function media(
   });
 }
 
-/** Parts that have already been checked. They're frozen, so they don't need to be checked again. */
+/** Parts that have already been checked. Frozen parts don't need to be checked again. */
 const CHECKED = new WeakSet<object>();
 
 function checkedPart(given: unknown): ContentPart {
@@ -182,7 +185,7 @@ function checkedPart(given: unknown): ContentPart {
   try {
     copy = cloneFrozen(given); // Copied first, because a getter could return a different value next time.
   } catch {
-    // The check below refuses it.
+    // `copy` stays undefined, so the check below refuses the part.
   }
   if (!isPlainObject(copy))
     throw invalidArgument('a part as an object of plain data', given, MADE_BY);
@@ -284,8 +287,8 @@ export function isForModel({ audience }: ContentPart): boolean {
 }
 
 /**
- * Returns a description (kind and size) of a part that the recipient can't receive. For text files,
- * the description is their text.
+ * Returns a description (kind and size) of a part that the recipient can't receive. For a text
+ * file, the description is the file's text.
  */
 export function describePart(part: ContentPart): string {
   if (part.type === 'text') return part.text;

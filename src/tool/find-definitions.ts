@@ -36,9 +36,10 @@ export type ToolSource =
 /**
  * Returns the instance to use for a call, for example `(Class) => container.get(Class)`.
  *
- * It's called for every call and may be async, so your container decides how long an instance
- * lives. `call` is missing if the instance is needed for `conflictKeys` or `canonicalInput`. These
- * options are synchronous: if `resolve` returns a promise, they run without `this`.
+ * The function is called for every call and may be async, so your container decides how long an
+ * instance lives. `call` is missing if the instance is needed for `conflictKeys` or
+ * `canonicalInput`. The two options are synchronous: if `resolve` returns a promise, they run
+ * without `this`.
  */
 export type ResolveInstance = (
   // Containers accept classes that wouldn't be assignable if this were `never[]`.
@@ -63,7 +64,7 @@ interface Finding {
  *
  * @throws ToolError `NOT_A_TOOL` if the value declares no tools. `INVALID_ARGUMENT` if its tools
  * need an instance of a class whose constructor requires arguments. Both messages explain how to
- * fix it.
+ * fix the problem.
  */
 export function findDefinitions(
   source: unknown,
@@ -178,7 +179,7 @@ function definitionFrom(
     );
   const { prototype } = constructor as unknown as { readonly prototype: object };
   if (ofClass) assertExecutes(options, constructor, instance ?? prototype);
-  // Like `defineTool`, a manual class without `execute` produces a definition without `execute`.
+  // As with `defineTool`, a manual tool without `execute` gets a definition without `execute`.
   const isAnsweredElsewhere =
     ofClass && options.declared.manual === true && !('execute' in prototype);
   return createDefinition(
@@ -191,8 +192,8 @@ function definitionFrom(
 const WORK_NAMES = ['run', 'handler', 'handle', 'func', 'call', 'invoke', 'exec'];
 
 /**
- * Throws if a class has no `execute` method, unless its calls are answered elsewhere. An `execute`
- * field on an instance counts as the method.
+ * Throws if a class needs an `execute` method and has none. An `execute` field on an instance
+ * counts as the method.
  */
 function assertExecutes(
   { metadata: { name, manual, providers, handlerRef } }: ResolvedOptions,
@@ -217,8 +218,8 @@ function assertExecutes(
 const BOUND = ['canonicalInput', 'conflictKeys', 'preview'] as const;
 
 /**
- * Binds those options to the instance. `preview` waits for an async instance. The others run
- * without `this` if the instance isn't available synchronously.
+ * Binds the `BOUND` options to the instance. `preview` waits for an async instance. The two
+ * synchronous options run without `this` if creating the instance is async.
  */
 function bound({ declared, metadata }: ResolvedOptions, make: MakeInstance): ResolvedOptions {
   const onInstance: Partial<Record<(typeof BOUND)[number], unknown>> = {};
@@ -254,8 +255,8 @@ function whenThere<T>(made: unknown, use: (instance: unknown) => T): T | Promise
 }
 
 /**
- * Returns a function that calls the method and has the same number of parameters. The linter checks
- * that number to find out whether the tool uses its context.
+ * Returns a function that calls the method and has the same number of parameters. The linter uses
+ * this number to find out whether the tool uses its context.
  */
 function workOf(declaredOn: object, key: PropertyKey, make: MakeInstance): Execute {
   const work: Execute = (input, context) =>
@@ -283,14 +284,14 @@ export interface ClassToolMetadata extends ToolMetadata {
    * The class whose code contains the declaration: the class itself, or a class that it extends.
    */
   readonly declaredOn: Constructor<unknown>;
-  /** The method that runs the tool. It's `execute` if the class itself is the tool. */
+  /** The method that runs the tool: `execute` if the class itself is the tool. */
   readonly method: string | symbol;
   readonly static: boolean;
 }
 
 /**
- * Returns the metadata of each tool that a class declares or inherits, without an instance. Returns
- * an empty list unless the value is a decorated class.
+ * Returns the metadata of each tool that a class declares or inherits, without creating an
+ * instance. Returns an empty list unless the value is a decorated class.
  */
 export function metadataOf(Class: unknown): readonly ClassToolMetadata[] {
   if (typeof Class !== 'function') return [];

@@ -23,11 +23,12 @@ export interface Axes {
 }
 
 /**
- * Fills in the axes that the author left out. Inference uses only declared options. When in doubt, it assumes the stricter value.
+ * Fills in the axes that the author left out. Inference uses only declared options. When in doubt,
+ * inference assumes the stricter value.
  *
  * A tool that declares nothing is `mixed`, has high danger, and runs alone. Cost is the exception:
- * it defaults to medium, not to the highest tier, because a cost limit that hides undeclared
- * read-only tools wouldn't help anyone.
+ * it defaults to medium. With the highest tier, a cost limit would hide undeclared read-only tools,
+ * which wouldn't help anyone.
  */
 export function inferAxes(declared: DeclaredMetadata): {
   readonly axes: Axes;
@@ -73,8 +74,8 @@ function accessFrom(effects: readonly SideEffect[]): AccessMode {
 }
 
 /**
- * The access mode that a declared category implies. It can be stricter than the access mode implied
- * by the side effects.
+ * The access mode that a declared category implies. The category can imply a stricter access mode
+ * than the side effects do.
  */
 const ACCESS_OF_CATEGORY: Readonly<Partial<Record<ExecutionCategory, AccessMode>>> = {
   [ExecutionCategory.WRITE]: AccessMode.WRITE,
@@ -171,13 +172,13 @@ export function contradictionsIn({
     executionCategory === ExecutionCategory.EXECUTE
   ) {
     found.push(
-      `A tool with accessMode "readonly" can't have executionCategory "${executionCategory}", only read_only, compute, network or mixed. Declare the access mode it really has.`,
+      `A tool with accessMode "readonly" can't have executionCategory "${executionCategory}", only read_only, compute, network or mixed. Declare the tool's actual access mode.`,
     );
   }
   for (const effect of sideEffects) {
     if (effect === SideEffect.WRITE || effect === SideEffect.SYSTEM) {
       found.push(
-        `A tool with accessMode "readonly" can't have the side effect "${effect}". Declare the access mode it really has.`,
+        `A tool with accessMode "readonly" can't have the side effect "${effect}". Declare the tool's actual access mode.`,
       );
     }
   }

@@ -13,7 +13,7 @@ import type { StandardIssue } from './tool-schema.js';
 
 export type Path = Issue['path'];
 
-/** The maximum number of issues listed. Models fix the first few and try again. */
+/** The maximum number of issues listed. Models fix the first few issues and try again. */
 const MAX_ISSUES = 20;
 /** The maximum length of one issue, in characters. Schemas can contain long lists and patterns. */
 const MAX_MESSAGE = 300;

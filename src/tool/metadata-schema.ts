@@ -14,7 +14,7 @@ import { once } from '../core/options.js';
 import { isPlainObject } from '../core/plain-data.js';
 import { optionsOfKind, TOOL_FIELDS, type FieldKind, type OptionOfKind } from './tool-fields.js';
 
-/** A tool name as allowed by MCP. Exports encode it for model APIs with stricter rules. */
+/** A tool name as allowed by MCP. Exports encode the name for model APIs with stricter rules. */
 const NAME = /^[A-Za-z0-9._-]{1,128}$/;
 const NAME_RULE = 'a name of 1 to 128 letters, digits, dots, underscores and hyphens';
 

@@ -5,7 +5,7 @@ import { checkContent, type ContentPart } from './content.js';
 import { makeQuestion, type AskUserOptions, type Question } from './question.js';
 
 /**
- * A result that `execute` can return instead of a plain value. Create it with `ok`, `fail`,
+ * A result that `execute` can return instead of a plain value. Create a result with `ok`, `fail`,
  * `askUser`, or `halt`.
  */
 export type ToolResult<T = unknown> =
@@ -143,8 +143,8 @@ export function isToolResult(value: unknown): value is ToolResult {
 }
 
 /**
- * Returns the replacement for a result. A modified copy of a result loses its brand, so the brand
- * is added again here. Otherwise a copied failure would count as a success.
+ * Returns the value that replaces a result. A modified copy of the result has lost the result's
+ * brand, so it gets the brand again. Without the brand, a copied failure would count as a success.
  */
 export function resultLike(result: unknown, standIn: unknown): unknown {
   const isCopy =

@@ -22,11 +22,11 @@ export interface Question {
    * the user answers in free text.
    */
   readonly options?: readonly string[];
-  /** The same values with their labels. */
+  /** The values of `options` with their labels. */
   readonly choices?: readonly Choice[];
-  /** Lets the user choose more than one value. The answer is then a list. */
+  /** Allows more than one choice, so the answer is a list. */
   readonly multiple?: boolean;
-  /** Accepts answers that aren't among the choices as well. */
+  /** Allows answers that aren't among the choices, too. */
   readonly allowOther?: boolean;
   /** A JSON Schema for the answer, as an alternative to choices. */
   readonly form?: Readonly<Record<string, unknown>>;
@@ -45,20 +45,18 @@ export interface AskUserOptions {
   readonly choices?: readonly (
     string | { readonly value: string; readonly label?: string | undefined }
   )[];
-  /**
-   * Lets the user choose more than one answer. The answer is then a list of values. @default false
-   */
+  /** Lets the user choose more than one value, so the answer is a list of values. @default false */
   readonly multiple?: boolean;
-  /** Accepts answers that aren't among the choices as well. @default false */
+  /** Allows answers that aren't among the choices, too. @default false */
   readonly allowOther?: boolean;
   /**
-   * A JSON Schema for the answer. The answer must match it, as an object or as JSON text. Missing
-   * fields get their `default`. @default a single answer
+   * A JSON Schema for the answer. The answer must match the schema, as an object or as JSON text.
+   * Missing fields get their `default`. @default a single answer
    */
   readonly form?: Readonly<Record<string, unknown>>;
   /**
-   * The time to wait for an answer, in milliseconds. After that, the call fails and the model is
-   * told that nobody answered.
+   * The time to wait for an answer, in milliseconds. If nobody answers in time, the call fails and
+   * the model is told why.
    * @default no limit
    */
   readonly timeoutMs?: number;
@@ -102,8 +100,8 @@ const OPTIONS = once(() =>
 );
 
 /**
- * Returns the schema fields of a question from outside: from another copy of the package, or a
- * stored session.
+ * Returns the schema fields of a question that another copy of the package or a stored session
+ * contains.
  */
 export const questionFields = () =>
   ({
@@ -162,9 +160,9 @@ type Answer =
   { readonly ok: true; readonly value: Json } | { readonly ok: false; readonly message: string };
 
 /**
- * Reads a user's answer: the value or label of a choice. If several choices are allowed, it can be
- * a list or comma-separated text. For a form, accepts any answer that matches the schema, even as
- * JSON text.
+ * Reads a user's answer: the value or label of a choice. If several choices are allowed, the answer
+ * can be a list or comma-separated text. For a form, accepts any answer that matches the schema,
+ * even as JSON text.
  */
 export function readAnswer(question: Question, answer: unknown): Answer {
   const refused: Answer = {

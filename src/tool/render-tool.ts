@@ -14,9 +14,8 @@ export interface RenderedTool {
   readonly inputSchema: JsonSchema;
 }
 
-// The maximum length of a compact description, in characters. These limits come from an earlier
-// system. It chose them so that a compact tool takes about half the tokens of a full tool, and a
-// stub about a quarter.
+// The maximum length of a compact description, in characters.
+// A compact tool takes about half the tokens of a full tool, and a stub about a quarter.
 const COMPACT_DESCRIPTION = 150;
 const COMPACT_PARAMETER = 50;
 const STUB_DESCRIPTION = 80;
@@ -58,7 +57,7 @@ export function estimateTokens(text: string): number {
 function render(entry: ToolEntry, level: SchemaLevel): RenderedTool {
   const { name, description, summary } = entry;
   const schema = withoutNoise(entry.inputJsonSchema);
-  // Deeply frozen, because it's shared: a change would affect every user.
+  // The tool is deeply frozen, because a change to a shared object would affect every user.
   if (level === 'full') return { name, description, inputSchema: cloneFrozen(schema) };
   if (level === 'compact')
     return {
@@ -89,7 +88,7 @@ function firstSentence(text: string, longest: number): string {
   return cut(end === -1 ? line : line.slice(0, end + 1), longest);
 }
 
-/** Matches half a surrogate pair at the end of truncated text. Model APIs reject it. */
+/** Matches half a surrogate pair at the end of truncated text. Model APIs reject such text. */
 const HALF_CHARACTER = /[\ud800-\udbff]$/;
 
 function cut(text: string, longest: number): string {
@@ -108,7 +107,9 @@ const FORMAT_PATTERNS: ReadonlySet<string> = new Set(
     ...[undefined, 1, 2, 3, 4, 5, 6, 7, 8].map((version) => regexes.uuid(version)),
   ].flatMap((each) => (each instanceof RegExp ? [each.source] : [])),
 );
-/** The start of zod's date-time patterns. Their ends differ by precision and offset. */
+/**
+ * The start of zod's date-time patterns. The ends of these patterns differ by precision and offset.
+ */
 const MOMENT = regexes.date.source.slice(0, -1);
 
 /**

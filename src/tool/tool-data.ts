@@ -33,8 +33,8 @@ export interface ToolJson extends Omit<ToolOptions, OptionOfKind<'function' | 'i
   readonly inputSchema: JsonSchema;
   readonly outputSchema?: JsonSchema;
   /**
-   * The options whose schemas come from an MCP server. The server enforces their patterns. Missing
-   * if no schema comes from a server.
+   * The options whose schemas come from an MCP server. The server enforces the patterns in these
+   * schemas. Missing if no schema comes from a server.
    */
   readonly foreignSchemas?: readonly SchemaOption[];
   /**
@@ -58,13 +58,16 @@ type ToolCode = { readonly execute?: Execute<never> } & Partial<
     readonly [Option in OptionOfKind<'function'>]?: (input: never) => unknown;
   };
 
-/** The stored tools whose code has been attached again, and the problems with the others. */
+/**
+ * The stored tools whose code has been attached again, and the problems with all other stored
+ * tools.
+ */
 export interface RestoredTools {
   /** The tools that match their stored form and have all their functions. */
   readonly tools: readonly ToolDefinition[];
   /**
-   * The tools that lack some of their functions. They're excluded, because a tool without its
-   * `dangerFor`, for example, would be less careful.
+   * The tools that lack some of their functions. Incomplete tools are excluded because, for
+   * example, a tool without its `dangerFor` would need approval less often.
    */
   readonly missing: readonly { readonly name: string; readonly parts: readonly string[] }[];
   /**
@@ -78,13 +81,13 @@ export interface RestoredTools {
     readonly digest: string;
   }[];
   /**
-   * The values that aren't stored tools in this format: their position in the list, and everything
-   * that is wrong with them.
+   * The values that aren't valid stored tools: their position in the list, and everything that is
+   * wrong with them.
    */
   readonly refused: readonly { readonly position: number; readonly error: ToolError }[];
-  /** The names of those `tools` whose schema was code and is now only JSON Schema. */
+  /** The names of the `tools` whose schema was code, such as zod, and is now only JSON Schema. */
   readonly jsonSchemaOnly: readonly string[];
-  /** The handlers that don't belong to any stored tool. */
+  /** The names of the handlers that match no stored tool. */
   readonly unused: readonly string[];
 }
 
@@ -159,9 +162,9 @@ export function entryToJson(entry: ToolEntry): Record<string, unknown> {
 /**
  * Attaches code to stored tools created by `toolToJson`.
  *
- * A handler is matched to a tool by `handlerRef` or name. It's the tool's `execute`, an object with
- * several parts, or the current definition. `manual` tools don't need a handler. Tools that are
- * incomplete, changed, or invalid are reported and left out of `tools`.
+ * A handler is matched to a tool by `handlerRef` or name. A handler is the tool's `execute`, an
+ * object with several parts, or the current definition. `manual` tools don't need a handler. Tools
+ * that are incomplete, changed, or invalid are reported and left out of `tools`.
  *
  * ```ts
  * import { defineTool, toolsFromJson, toolToJson } from 'tooldex';

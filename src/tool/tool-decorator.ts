@@ -8,8 +8,8 @@ import type { ToolOptions } from './tool-options.js';
 import type { InputOf, SchemaInput, ToolSchema } from './tool-schema.js';
 
 /**
- * A class with a matching `execute`. Declared as a property with a function type, because a method
- * signature would also accept stricter inputs.
+ * A class with a matching `execute`. `execute` is typed as a property, because a method signature
+ * would also accept an `execute` with stricter inputs.
  */
 interface Executable<In, Out> {
   execute: Execute<In, Out, never>;
@@ -31,7 +31,8 @@ export type ToolClassDecorator<In, Out, Manual = false> = <
 
 /**
  * A decorator for classes and methods, in both decorator modes (standard and legacy). A class with
- * `manual: true` doesn't need `execute`. When called as a function, it returns the class.
+ * `manual: true` doesn't need `execute`. When called as a function, the decorator returns the
+ * class.
  */
 export interface ToolDecorator<In, Out, Manual = false> extends ToolClassDecorator<
   In,
@@ -54,10 +55,10 @@ export interface ToolDecorator<In, Out, Manual = false> extends ToolClassDecorat
  * Declares a class with `execute`, or a method of a toolkit, as a tool. A class with `manual: true`
  * doesn't need `execute`.
  *
- * It works as both a standard and a legacy (`experimentalDecorators`) decorator. It doesn't
- * register the tool: pass the class or an instance to a registry. Subclasses inherit the
- * declaration unless they have their own. If your build doesn't compile decorators, call it as a
- * function: `const Greet = tool({…})(class { … })`.
+ * `@tool` works as both a standard and a legacy (`experimentalDecorators`) decorator. `@tool`
+ * doesn't register the tool: pass the class or an instance to a registry. Subclasses inherit the
+ * declaration unless they have their own. If your build doesn't compile decorators, call `tool` as
+ * a function: `const Greet = tool({…})(class { … })`.
  *
  * ```ts
  * @tool({ name: 'greet', description: 'Greets a person', inputSchema: Input, accessMode: AccessMode.READONLY })
@@ -68,7 +69,7 @@ export interface ToolDecorator<In, Out, Manual = false> extends ToolClassDecorat
  * }
  * ```
  *
- * @throws ToolError `INVALID_METADATA` if an option is invalid. `INVALID_DECORATION` if it's
+ * @throws ToolError `INVALID_METADATA` if an option is invalid. `INVALID_DECORATION` if `@tool` is
  * applied to anything but a class or a public method.
  */
 export function tool<
@@ -126,7 +127,7 @@ export function tool(options: unknown, ...more: readonly unknown[]): unknown {
   };
 }
 
-/** Marks classes whose tools are already registered. They can't declare more tools. */
+/** Marks classes whose tools are already registered. A marked class can't declare more tools. */
 const REGISTERED_KEY = Symbol.for('tooldex/registered/v1');
 
 /** Returns a class decorator that declares a tool and then passes the class to `register`. */
@@ -148,7 +149,7 @@ export function toolClass<In, Out, Manual>(
       );
     declare(target, context);
     defineMetadata(REGISTERED_KEY, true, target);
-    // Standard decorators add a class's methods and defaults only after its initializers have run.
+    // Standard decorators add a class's methods and defaults after its initializers have run.
     if (context === undefined) register(target as AnyClass);
     else
       (context as ClassDecoratorContext).addInitializer(function (this: unknown) {
@@ -162,7 +163,7 @@ export function toolClass<In, Out, Manual>(
 type AnyClass = Constructor<unknown> & { readonly name: string };
 
 /**
- * Throws if a decorator is placed above the one that registers the class, because it would take
+ * Throws if another decorator of tooldex is placed above `@registry.tool`, because it would take
  * effect too late.
  */
 export function assertUnregistered(decorator: string, target: object): void {
@@ -245,13 +246,13 @@ export function invalidDecoration(
  *
  * The keys are created with `Symbol.for`, so multiple loaded copies of the package (ESM and CJS, or
  * two versions) can read each other's data. The version suffix changes only if the shape of the
- * stored data does. The only global change is defining `Symbol.metadata`. Without it, compilers
- * don't give standard decorators any place to store data.
+ * stored data changes. The only global change is defining `Symbol.metadata`. Without
+ * `Symbol.metadata`, compilers don't give standard decorators any place to store data.
  */
 const CLASS_KEY = Symbol.for('tooldex/class/v1');
 const METHODS_KEY = Symbol.for('tooldex/methods/v1');
 
-// Node 20 doesn't define it, although the type says it exists.
+// Node 20 doesn't define `Symbol.metadata`, although the type says that it exists.
 if ((Symbol.metadata as symbol | undefined) === undefined)
   Object.defineProperty(Symbol, 'metadata', { value: Symbol.for('Symbol.metadata') });
 
@@ -345,7 +346,10 @@ function recordsOf(constructor: object): MethodRecords {
   return records;
 }
 
-/** Returns the records of standard decorators. They share one metadata object per class. */
+/**
+ * Returns the records of standard decorators. Standard decorators share one metadata object per
+ * class.
+ */
 function recordsIn(metadata: DecoratorMetadataObject): MethodRecords {
   if (!Object.hasOwn(metadata, METHODS_KEY))
     Object.defineProperty(metadata, METHODS_KEY, { value: {} });

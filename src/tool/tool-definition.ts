@@ -5,8 +5,8 @@ import { resolveMetadata, type ResolvedOptions, type ToolMetadata } from './tool
 import type { ToolContext, ToolOptions } from './tool-options.js';
 
 /**
- * The function that does a tool's work. It receives the validated input and returns a plain value
- * or a result created by `ok`, `fail`, `askUser`, or `halt`.
+ * The function that does a tool's work. The function receives the validated input and returns a
+ * plain value or a result created by `ok`, `fail`, `askUser`, or `halt`.
  */
 export type Execute<In = unknown, Out = unknown, Context = unknown> = (
   input: In,
@@ -16,8 +16,8 @@ export type Execute<In = unknown, Out = unknown, Context = unknown> = (
 type Returned<Out> = Out | ToolResult<Out>;
 
 /**
- * A validated and frozen tool: the options that its author declared, and its `execute` function. It
- * isn't in any registry until you register it.
+ * A validated and frozen tool: the options that its author declared, and its `execute` function.
+ * The tool isn't in any registry until you register it.
  *
  * The type doesn't include the context that `execute` needs (`ToolContext<Context>`), because a
  * registry contains tools with different contexts.
@@ -37,8 +37,8 @@ export type ToolDefinition<
 };
 
 /**
- * The options of `defineTool`. The output schema is listed in addition to `Result` for expressions
- * whose type can't be inferred, such as `new Promise`.
+ * The options of `defineTool`. `execute` may return `Result` or the output schema's type, which
+ * gives a type to expressions such as `new Promise`.
  */
 type Definable<
   In extends ToolSchema,
@@ -68,7 +68,7 @@ export interface ToolEntry extends ToolMetadata {
  * The key under which a definition stores its entry. All loaded copies of the package share this
  * key.
  */
-const ENTRY = Symbol.for('tooldex/entry/v1'); // The suffix changes with the shape of entries, so entries with another shape aren't recognized.
+const ENTRY = Symbol.for('tooldex/entry/v1'); // The suffix changes whenever the shape of entries changes, so entries of another shape aren't recognized.
 
 /** Returns true for a value made by `defineTool` or taken from a decorated class. */
 export function isToolDefinition(value: unknown): value is ToolDefinition {
@@ -83,7 +83,7 @@ export function isToolDefinition(value: unknown): value is ToolDefinition {
   }
 }
 
-/** Returns a definition's registry entry. It's always the same object. */
+/** Returns a definition's registry entry. Always returns the same object. */
 export function entryOf(definition: ToolDefinition): ToolEntry {
   return (definition as unknown as Record<typeof ENTRY, ToolEntry>)[ENTRY];
 }
@@ -153,8 +153,8 @@ type Renewal = (judged: ToolDefinition) => ToolDefinition | undefined;
 const RENEWAL = Symbol.for('tooldex/renewal/v1');
 
 /**
- * Attaches a function that returns the tool's current definition to the error of a call that wasn't
- * sent.
+ * Attaches a renewal function to the error of a call that wasn't sent. The function returns the
+ * tool's current definition.
  */
 export function withRenewal(error: ToolError, renewal: Renewal): ToolError {
   return Object.defineProperty(error, RENEWAL, { value: renewal });

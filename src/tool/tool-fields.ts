@@ -11,10 +11,9 @@ export type FieldKind =
   | 'idempotency' | 'auth' | 'providers' | 'any' | 'flags' | 'fact' | 'owner' | 'axes' | 'authStatus' | 'health' | 'compatibility'; // prettier-ignore
 
 /**
- * A place where a field appears. `model`: models read it. `manifest`: it's a key in manifests.
- * `list`, `detail`: HTTP returns it in lists, or only for a single tool. `column`, `show`: the same
- * for the command line. `row`, `axis`, `facts`: the page shows it per row, filters by it, or lists
- * it as a fact. Stored tools (`toolToJson`) have all declared fields.
+ * A place where a field appears. Models read `model` fields. Manifests have `manifest` fields. HTTP returns `list`
+ * and `detail` fields. The command line prints `column` and `show` fields. The page uses `row`, `axis` and `facts`
+ * fields. Stored tools (`toolToJson`) have all declared fields.
  */
 export type FieldTarget =
   'model' | 'manifest' | 'list' | 'detail' | 'column' | 'show' | 'row' | 'axis' | 'facts';
@@ -26,7 +25,7 @@ export interface FieldCondition {
   /** The condition in a `ToolFilter`, or in the catalogue's query. */
   readonly condition: string;
   readonly of?: 'query';
-  /** The command-line option. Only conditions of a `ToolFilter` have one. */
+  /** The command-line option. Only conditions of a `ToolFilter` have a command-line option. */
   readonly flag?: string;
   readonly about: string;
 }
@@ -42,13 +41,16 @@ export interface ToolField {
   readonly about: string;
   /** The field's name on the command line and the page. */
   readonly label?: string;
-  /** The texts shown for true and false. An empty string isn't shown. */
+  /** The texts shown for true and false. If the text is empty, nothing is shown. */
   readonly words?: readonly [string, string];
   /** The default if the author didn't declare a value. */
   readonly missing?: readonly never[] | false;
   /** Marks a value that can change at any time. All other values change only with the registry. */
   readonly live?: true;
-  /** Filters by several values. Tools must have any of them, or all of them if `all` is true. */
+  /**
+   * Filters by several values. A tool must have at least one of the values, or all values if `all`
+   * is true.
+   */
   readonly filter?: FieldCondition & { readonly all?: true };
   /** Filters by a maximum value. */
   readonly most?: FieldCondition;
@@ -665,7 +667,7 @@ export const DEFAULTS = Object.fromEntries(
 
 export const SAFETY_LEVELS = ['low', 'medium', 'high'] as const;
 
-/** The values of each kind that has a fixed set, in ascending order, as written outside. */
+/** The fixed values of each kind, in ascending order and in the form used outside the process. */
 const VALUES_OF_KIND = {
   priority: PRIORITY_NAMES,
   accessMode: Object.values(AccessMode),

@@ -40,7 +40,8 @@ export interface ToolMetadata
    */
   readonly inferred: readonly (keyof Axes)[];
   /**
-   * The SHA-256 of all the data above. It's the same in every process if the content is the same.
+   * The SHA-256 of all the data above. The digest is the same in every process if the content is
+   * the same.
    */
   readonly digest: string;
 }
@@ -87,10 +88,9 @@ export function resolveMetadata(
   const declared = cloneFrozen(parsed.data);
   const { axes, inferred } = inferAxes(declared);
   const data = cloneFrozen({ ...DEFAULTS, ...declared, ...axes, inferred });
-  // Functions can't be hashed, but whether a tool has them changes what it promises.
+  // Functions can't be hashed, so the digest only covers which functions a tool has.
   const functions = FUNCTION_OPTIONS.filter((option) => references[option] !== undefined);
-  // The digest also covers where the schema comes from, because that determines which patterns are
-  // enforced.
+  // The digest also covers the schema's source, which determines which patterns are enforced.
   const digest = digestOf({
     ...data,
     inputJsonSchema,
@@ -299,7 +299,7 @@ function convertSchema(
   }
 }
 
-/** Turns an error that names the expected value into a full message. */
+/** Returns a full message for an error that names only the expected value. */
 function sentence(error: unknown, otherwise: string, advice = ''): string {
   return `Expected ${error instanceof Error ? error.message : otherwise}.${advice}`.replace(
     /\?\.$/,

@@ -31,15 +31,15 @@ interface CallFacts {
   /** The tool's name, even if the call used an alias. */
   readonly toolName?: string;
   /**
-   * The digest of the tool definition against which the call was approved. No other definition
-   * should run the call.
+   * The digest of the tool definition that the approval is for. No other definition should run the
+   * call.
    */
   readonly definitionDigest?: string;
   /** The user or service on whose behalf the call is made. */
   readonly principal?: string;
   readonly conversationId?: string;
   /**
-   * A key shared by all attempts at one call of a tool that writes. Pass it to services that
+   * A key shared by all attempts at one call of a tool that writes. Pass the key to services that
    * deduplicate requests by key.
    */
   readonly idempotencyKey?: string;
@@ -52,8 +52,8 @@ interface CallFacts {
  * `ToolContext<{ db: Database }>`.
  *
  * `context` is the value that your program passes to its tools, such as a database client. Every
- * function that runs tools accepts it, and it never comes from the model. Its type isn't checked at
- * runtime.
+ * function that runs tools accepts a context, which never comes from the model. The context's type
+ * isn't checked at runtime.
  */
 export type ToolContext<Context = unknown> = CallFacts &
   (unknown extends Context ? { readonly context?: Context } : { readonly context: Context });
@@ -63,9 +63,9 @@ export type ToolContext<Context = unknown> = CallFacts &
  * name.
  *
  * A key that ends in `/` (`file:src/`) covers itself and everything below it. A kind alone (`git:`)
- * covers everything of that kind. Plain keys count as read. If the tool can change something, they
- * also count as written. To separate them, use `{reads, writes}`. A missing list means none:
- * `{reads: []}` touches nothing. A plain empty list means that the keys are unknown.
+ * covers everything of that kind. Plain keys count as read. If the tool can change something, plain
+ * keys also count as written. To separate reads from writes, use `{reads, writes}`. A missing list
+ * is empty: `{reads: []}` touches nothing. A plain empty list means that the keys are unknown.
  */
 type ConflictKeys =
   readonly string[] | { readonly reads?: readonly string[]; readonly writes?: readonly string[] };
@@ -163,7 +163,9 @@ export interface ToolOptions<
 
   /** The timeout of a call, from 1 to 2³¹−1 milliseconds. @default the executor's, 30,000 */
   readonly timeoutMs?: number;
-  /** The credentials that the tool needs. Calls without them are denied. @default none */
+  /**
+   * The credentials that the tool needs. Calls without these credentials are denied. @default none
+   */
   readonly auth?: {
     readonly required: boolean;
     readonly type?: string;
@@ -182,9 +184,9 @@ export interface ToolOptions<
   readonly requiresConsent?: boolean;
   /**
    * The kinds of content in a result: `private` for the user's own data, `untrusted` for text that
-   * someone else may have written. An empty list means neither. Once a conversation has read both,
-   * a call that sends data outside needs approval. @default unknown, which counts as neither (or as
-   * both if the policy sets `flows: { undeclared: 'strict' }`)
+   * someone else may have written. An empty list means neither. Once a conversation has read both
+   * kinds, a call that sends data outside needs approval. @default unknown, which counts as neither
+   * (or as both if the policy sets `flows: { undeclared: 'strict' }`)
    */
   readonly reads?: readonly FlowLabel[];
   /**
@@ -198,12 +200,12 @@ export interface ToolOptions<
    */
   readonly dangerFor?: (input: InputOf<In>) => DangerLevel;
   /**
-   * Returns the keys of the resources that one call touches. Calls that share no keys can run at
-   * the same time. Policy rules match keys with `touches`.
+   * Returns the keys of the resources that one call touches. Calls that share no keys can run
+   * at the same time. Policy rules match keys with `touches`.
    *
-   * If the tool is a class, `this` is the instance. Use one key per resource. Keys are treated as
-   * paths (`FILE:./src//a` becomes `file:src/a`), but only the tool knows what they're relative to.
-   * @default only the axes decide
+   * If the tool is a class, `this` is the instance. Use one key per resource. Keys are normalized
+   * like paths: `FILE:./src//a` becomes `file:src/a`. Relative paths aren't resolved.
+   * @default only access mode and execution category decide which calls can run at the same time
    */
   readonly conflictKeys?: (input: InputOf<In>) => ConflictKeys;
   /**
@@ -221,9 +223,9 @@ export interface ToolOptions<
    * arguments.
    *
    * Creating a preview must not have side effects. The preview is created before the user is asked,
-   * and again before the approved call runs. If the two differ, the user is asked again. The time
-   * limit is ten seconds. If the tool is a class, `this` is the instance. @default only the
-   * arguments are shown
+   * and again before the approved call runs. If the two previews differ, the user is asked again.
+   * The time limit is ten seconds. If the tool is a class, `this` is the instance. @default only
+   * the arguments are shown
    */
   readonly preview?: (
     input: InputOf<In>,
@@ -235,17 +237,18 @@ export interface ToolOptions<
    */
   readonly invalidates?: readonly string[];
   /**
-   * The time for which a result can be reused, in milliseconds. Only for tools declared `readonly`.
+   * The time for which a result can be reused, in milliseconds. Allowed only for `readonly`
+   * tools.
    * @default not reused
    */
   readonly cacheTtlMs?: number;
   /**
-   * Returns the part of the call's context on which the result depends, as plain data. A result is
+   * Returns the part of the call's context that the result depends on, as plain data. A result is
    * reused if the arguments, the principal, and this key are the same. Return `undefined` to skip
    * caching for a call.
    *
    * Without this function, a result is reused only in the same conversation and with the same
-   * `context.context`. Place it after `execute`, which determines the type of the context.
+   * `context.context`. Put this option after `execute`, which determines the type of the context.
    */
   readonly cacheKey?: (input: InputOf<In>, context: ToolContext<NoInfer<Context>>) => unknown;
   /**
@@ -279,11 +282,12 @@ export interface ToolOptions<
    */
   readonly handlerRef?: string;
   /**
-   * Returns true if the tool can be used at the moment. If it throws, the tool is unavailable. If
-   * it throws a ToolError `TOOL_UNAVAILABLE`, callers receive its message. @default always
+   * Returns true if the tool can be used at the moment. If the function throws, the tool is
+   * unavailable. Callers receive the message of a ToolError `TOOL_UNAVAILABLE` that the function
+   * throws. @default always
    */
   readonly available?: () => boolean;
-  /** Any custom plain data. tooldex stores it, and you can filter by it. @default none */
+  /** Any custom plain data. tooldex stores the data, and you can filter by it. @default none */
   readonly metadata?: OwnMetadata;
 }
 

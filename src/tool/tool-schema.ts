@@ -7,7 +7,7 @@ import { zodJsonSchema } from './zod-schema.js';
  * The parts of the Standard Schema and Standard JSON Schema interfaces (https://standardschema.dev)
  * that tooldex uses.
  *
- * They're copied here, so the published types don't depend on a schema library.
+ * The interfaces are copied here, so the published types don't depend on a schema library.
  */
 export interface StandardSchema<Input = unknown, Output = Input> {
   readonly '~standard': {
@@ -56,11 +56,10 @@ export type InputOf<S> = S extends { _zod: { output: any } }
       any;
 
 /**
- * The type that a schema accepts before parsing. For an output schema, that is the type `execute`
- * may return.
+ * The type that a schema accepts before parsing. The type of an output schema is the type that `execute` may return.
  *
- * `never` means that the compiler hasn't inferred the schema yet. In that case, `new
- * Promise((resolve) => …)` takes its type from this result.
+ * `never` means that the compiler hasn't inferred the schema yet. The result is then `unknown`, which becomes the
+ * type of expressions such as `new Promise((resolve) => …)`.
  */
 export type SchemaInput<S> = [S] extends [never]
   ? unknown
@@ -95,7 +94,7 @@ interface WithJsonSchema {
  * Returns the frozen JSON Schema of a tool's input or output.
  *
  * In an output schema, types that JSON Schema can't express (dates, bigints) become the empty
- * schema, which accepts anything. The original schema still validates them.
+ * schema, which accepts anything. The original schema still validates these values.
  *
  * @throws TypeError if the value isn't the schema of an object, with the expected and actual
  * values. ToolError `INVALID_INPUT_SCHEMA` listing every part of an input schema that no JSON value

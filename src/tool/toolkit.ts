@@ -34,7 +34,7 @@ type MethodOf<Options> =
     ? Execute<InputOf<In>, SchemaInput<Out>, never>
     : never;
 
-/** All loaded copies of the package share this key, as they share those of `@tool`. */
+/** All loaded copies of the package share this key, like the keys of `@tool`. */
 const TOOLKIT_KEY = Symbol.for('tooldex/toolkit/v1');
 
 /**
@@ -43,8 +43,8 @@ const TOOLKIT_KEY = Symbol.for('tooldex/toolkit/v1');
  *
  * The defaults apply to the tools that the class declares, and to tools declared by subclasses
  * without their own `@toolkit`. Inherited tools keep the defaults of the class that declares them.
- * If your build doesn't compile decorators, call it as a function and pass each tool's options by
- * method name.
+ * If your build doesn't compile decorators, call `toolkit` as a function and pass each tool's
+ * options by method name.
  *
  * ```ts
  * @toolkit({ category: 'notes', accessMode: AccessMode.READONLY })
@@ -57,7 +57,7 @@ const TOOLKIT_KEY = Symbol.for('tooldex/toolkit/v1');
  * ```
  *
  * @throws ToolError `INVALID_METADATA` if a default is invalid, or makes one of the class's tools
- * invalid. `INVALID_DECORATION` if it's applied to anything but a class.
+ * invalid. `INVALID_DECORATION` if `@toolkit` is applied to anything but a class.
  */
 export function toolkit<
   const Methods extends Readonly<Record<string, ToolOptions>> = Readonly<
@@ -104,8 +104,7 @@ export function toolkit(
     }
     defineMetadata(TOOLKIT_KEY, checked, target);
     const check = () => declarationsOf(target, withDefaults);
-    // Standard decorators attach method records to the class only after the class decorators have
-    // run.
+    // Standard decorators attach method records after the class decorators have run.
     if (second === undefined) check();
     else (second as ClassDecoratorContext).addInitializer(check);
     return target;
@@ -133,8 +132,8 @@ export function toolkitOf(source: unknown): { readonly name: string } | undefine
 const RESOLVED = new WeakMap<object, WeakMap<ResolvedOptions, ResolvedOptions>>();
 
 /**
- * Returns a tool's options with its toolkit's defaults applied. The toolkit is declared on the
- * class or its nearest base class that has one.
+ * Returns a tool's options with its toolkit's defaults applied. The toolkit is that of the class or
+ * of its nearest base class with a toolkit.
  */
 export const withDefaults: Declared = (options, declaredOn) => {
   for (const each of inheritance(declaredOn)) {

@@ -48,7 +48,7 @@ export function touchesOf(entry: ToolEntry, input: unknown): Touches | undefined
 function ask(entry: ToolEntry, input: unknown): Touches | undefined {
   try {
     const answer: unknown = entry.conflictKeys?.(input);
-    // The types don't allow async functions here, and an unhandled rejection would end the process.
+    // Untyped callers can pass an async function. An unhandled rejection would end the process.
     if (answer instanceof Promise) answer.catch(() => undefined);
     if (Array.isArray(answer)) {
       const keys = keysIn(answer);
@@ -57,7 +57,7 @@ function ask(entry: ToolEntry, input: unknown): Touches | undefined {
     }
     if (!isPlainObject(answer)) return undefined;
     const { reads = NONE, writes = NONE, ...others } = answer;
-    // A misspelled or forgotten list must not mean "touches nothing".
+    // A call with a misspelled or missing list would seem to touch nothing.
     if (
       Object.keys(others).length > 0 ||
       (answer['reads'] === undefined && answer['writes'] === undefined)
@@ -68,7 +68,7 @@ function ask(entry: ToolEntry, input: unknown): Touches | undefined {
       ? undefined
       : Object.freeze({ reads: read, writes: written });
   } catch {
-    return undefined; // A model can send any input. The call itself reports what is wrong with it.
+    return undefined; // A model can send any input. The call itself reports errors in its input.
   }
 }
 
@@ -93,8 +93,8 @@ function keysIn(list: unknown): readonly string[] | undefined {
  * `..`, and duplicate slashes. A path that ends in `/.` or `/..` covers everything below it, like a
  * path that ends in `/`.
  *
- * In a URL (`https://…`), the host is also lowercased. Its duplicate slashes and everything after
- * `?` or `#` are kept.
+ * In a URL (`https://…`), the host is also lowercased. A URL's duplicate slashes and everything
+ * after `?` or `#` are kept.
  */
 export function canonicalKey(text: string): string {
   const kind = kindOfKey(text);
@@ -113,7 +113,7 @@ export function canonicalKey(text: string): string {
   return `${lower}${isAbsolute && (relative !== '' || kind === '') ? '/' : ''}${relative}`;
 }
 
-/** Matches path parts that canonical keys don't contain. URLs may contain them. */
+/** Matches path parts that canonical keys don't contain. URLs may contain these parts. */
 const ODD_PATH = /\/\/|(?:^|[/:])\.{1,2}(?:\/|$)|:\/$/;
 
 /** Returns true for a key or pattern that identifies something on a host rather than a file. */
@@ -129,7 +129,7 @@ function withoutDots(parts: readonly string[], isAbsolute: boolean): string {
     if (part === '..' && kept.length > 0 && kept.at(-1) !== '..') kept.pop();
     else if (part !== '.' && (part !== '..' || !isAbsolute)) kept.push(part);
   }
-  // A folder that contains the root covers everything, like the root itself.
+  // A path such as `..` contains the root, so it covers everything.
   if (kept.length === 0 || (!isAbsolute && kept.every((part) => part === '..' || part === '')))
     return '';
   const last = parts.at(-1);

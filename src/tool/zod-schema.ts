@@ -6,8 +6,8 @@ import { expectedGot, formatIssues } from '../core/issues.js';
 type Json = Readonly<Record<string, unknown>>;
 
 /**
- * Returns the JSON Schema of a zod schema. For an input schema, it describes only values that JSON
- * can represent.
+ * Returns the JSON Schema of a zod schema. For an input schema, the result describes only values
+ * that JSON can represent.
  *
  * zod's own conversion is adjusted where it would mislead a model: `z.coerce.date()` and
  * `z.coerce.bigint()` become strings, and union branches that no JSON value can match are omitted.
@@ -118,8 +118,7 @@ function adapt(
     json[keyword] = met.length === 1 ? undefined : met;
     if (met.length === 1) Object.assign(json, { ...met[0], ...json });
   }
-  // A Date default is usually the time at which the schema was defined, so it differs between
-  // processes.
+  // A Date default is usually the time of definition, so it differs between processes.
   else if (defaultValue instanceof Date) delete json['default'];
 }
 
@@ -131,8 +130,8 @@ function isCarried(value: unknown): boolean {
 const MOST_ISSUES = 100;
 
 /**
- * Returns an issue for each part of a schema that no JSON value can match. A recursive schema can
- * be matched if the rest of it can.
+ * Returns an issue for each part of a schema that no JSON value can match. A recursive reference
+ * adds no issue.
  */
 function unmetIn(schema: $ZodType, known: Map<$ZodType, readonly Issue[]>): readonly Issue[] {
   const done = known.get(schema);

@@ -84,7 +84,7 @@ describe('a custom encoder', () => {
       for (const value of ['x', halt('enough', 'x')])
         expect((await readOf(value, { encode, onToolError })).output).toEqual({
           type: 'error-text',
-          value: 't ran, but its result cannot be shown: it could not be encoded',
+          value: "t ran, but its result can't be shown: it couldn't be encoded",
         });
     }
     expect(heard).toHaveLength(4);

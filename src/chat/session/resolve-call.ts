@@ -43,21 +43,21 @@ export interface Resolved {
   readonly applied: boolean;
 }
 
-/** A parsed decision: the facts that identify it, and the progress of a call after it. */
+/** A parsed decision: the facts that identify the decision, and the call's progress after it. */
 interface Effect {
   readonly facts: unknown;
   /**
-   * @param pending What the call is waiting for, or `undefined` if its outcome is unknown or it
+   * @param pending The pending call, or `undefined` if the call's outcome is unknown or the call
    * hasn't started.
    */
   readonly progressAfter: (call: CallRecord, pending: Pending | undefined) => CallProgress;
 }
 
 /**
- * Records a decision about one call. If it settles the last call of a turn, the turn is added to
+ * Records a decision about one call. When the last call of a turn is settled, the turn is added to
  * the thread.
  *
- * If it throws, nothing has changed.
+ * If the function throws, nothing has changed.
  *
  * @throws ToolError `UNKNOWN_CALL` if the call was never pending, `ALREADY_RESOLVED` if another
  * decision is on record. `INVALID_APPROVAL` if the approval is for something that isn't pending,
@@ -71,7 +71,7 @@ export function resolveCall(data: SessionData, callId: string, decision: CallDec
   const { progress } = call ?? {};
   const before = data.resolutions.find((each) => each.callId === callId);
   if (before?.digest === digest && progress?.state !== 'waiting') return { data, applied: false };
-  // A call that hasn't started can be denied. An aborted run can leave such calls.
+  // A call that hasn't started, for example after an aborted run, can also be denied.
   const isOpen =
     progress?.state === 'waiting' ||
     progress?.state === 'started' ||
@@ -88,7 +88,7 @@ export function resolveCall(data: SessionData, callId: string, decision: CallDec
   return resolved(data, [{ callId, progress: progressAfter(call, pending), digest }]);
 }
 
-/** Settles questions that have expired. The model is told that the user didn't answer. */
+/** Settles expired questions with a result that says that the user didn't answer. */
 export function expireQuestions(data: SessionData, now: number): Resolved {
   const changes = (data.openTurn?.calls ?? []).flatMap((call): Change[] => {
     const { callId, toolName, progress } = call;
@@ -171,7 +171,7 @@ function effectOf(decision: CallDecision): Effect {
         facts: { output: denied },
         progressAfter: ({ progress }) => ({
           state: 'settled',
-          // The model must not be told that nothing happened.
+          // If the call was started, the model must not read that nothing happened.
           output: progress.state === 'started' ? unknown : denied,
         }),
       };
@@ -183,7 +183,7 @@ function answerEffect(decision: Extract<CallDecision, { kind: 'answer' }>): Effe
   const { answer, now } = decision;
   if (![answer].flat().every((each) => typeof each === 'string'))
     throw invalidInput(
-      `Expected the answer as text or a list of texts, got ${describeValue(answer)}.`,
+      `Expected the answer as a string or a list of strings, got ${describeValue(answer)}.`,
     );
   const progressAfter: Effect['progressAfter'] = (call, pending) => {
     if (pending?.kind !== 'question') throw unfit(pending, decision);
@@ -210,11 +210,11 @@ function approvalEffect(decision: Extract<CallDecision, { kind: 'approve' }>): E
     if (pendingId !== undefined && pendingId !== pending.id)
       throw new ToolError(
         'INVALID_APPROVAL',
-        'This approval is for something that was pending earlier. Show the user what is pending now, and ask again.',
+        'This approval is for an earlier pending call. Show the user the current pending call, and ask again.',
         { details: { callId: call.callId, pendingId: pending.id } },
       );
-    // The approval is for the arguments that the user saw or changed, which may differ from the
-    // model's arguments.
+    // The approval is for the arguments that the user saw or entered.
+    // The model's arguments may be different.
     const input = own === undefined ? pending.input : own;
     const isEdited = canonicalJson(input) !== canonicalJson(call.input);
     return { state: 'approved', pending, ...(isEdited && { input }), ...grant };
@@ -272,8 +272,8 @@ function assertPromised({ callId, outputSchema }: PendingManualCall, given: unkn
 }
 
 /**
- * Returns the progress of a call that was settled from outside, with the arguments that the user
- * had changed.
+ * Returns the progress of a call whose result was submitted. Keeps the arguments that the user had
+ * changed.
  */
 function settledWith({ input, progress }: CallRecord, output: ToolOutput): CallProgress {
   const { input: ranWith = input } =

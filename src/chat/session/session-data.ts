@@ -27,13 +27,13 @@ const sessionId = z
 export const sessionFields = {
   ...chatFields,
   id: sessionId,
-  /** Random, and the same in every copy of the session. */
+  /** A random name, the same in every copy of the session. */
   origin: z.string().min(1).max(128),
   /** Increases with every change. */
   rev: z.number().int().min(0),
   /**
-   * The identity of the executor's store in the last run. After this store restarts, decisions have
-   * to be made again.
+   * The identity of the executor's store in the last run. If the store restarts, the user has to
+   * decide again.
    */
   storeIdentity: z.string().max(512).exactOptional(),
   /** Passed to tools as `context.context`, unless the engine has a context. */
@@ -41,13 +41,13 @@ export const sessionFields = {
   job: z.string().exactOptional(),
   /** The start of the job's first run, in milliseconds since 1970. */
   startedAt: time.exactOptional(),
-  /** The SHA-256 of the decision about each call, so that a repeated decision counts once. */
+  /** The SHA-256 of the decision about each call, to recognize a repeated decision. */
   resolutions: z.array(z.strictObject({ callId: id, digest })).readonly(),
 };
 /** A session as plain data. */
 export type SessionData = Readonly<z.output<z.ZodObject<typeof sessionFields>>>;
 
-/** The state of a session: what it's waiting for, or which step is next. */
+/** The state of a session: what the session is waiting for, or which step is next. */
 export type SessionStatus =
   'idle' | 'awaiting_user' | 'awaiting_tools' | 'awaiting_approval' | 'completed' | 'error';
 
@@ -75,7 +75,7 @@ export type NewSession = {
    * none
    */
   readonly job?: string;
-  /** A conversation so far. Every call in it needs a result. */
+  /** A conversation so far. Every call in the conversation needs a result. */
   readonly messages?: readonly ChatMessage[];
 };
 
@@ -113,9 +113,9 @@ export function revised(data: SessionData): SessionData {
 }
 
 /**
- * Returns the data with decisions to be made again after their store restarted, because it may have
- * been restored from an older state. Approved calls need approval again. Calls that hadn't started
- * are uncertain, because they may have been started since.
+ * Returns the data after the store restarted, possibly with an older state. Approved calls need
+ * approval again. Calls that hadn't started become uncertain, because another process may have
+ * started them.
  */
 export function withDecisionsAskedAgain(data: SessionData, now: number): SessionData {
   const calls = data.openTurn?.calls ?? [];
@@ -158,7 +158,7 @@ export async function enterRun(
     const isSame = known === undefined || known === storeIdentity;
     return freezePlain({ ...(isSame ? data : withDecisionsAskedAgain(data, now)), storeIdentity });
   } catch (error) {
-    // Nothing was decided or started that the store would have to know about.
+    // There's no open turn, so the store isn't needed.
     if (isToolError(error, 'STATE_UNAVAILABLE') && data.openTurn === undefined) return data;
     throw error;
   }

@@ -15,7 +15,7 @@ import { keptSession, type Keep, type Session } from './session.js';
 import { assertSigned, key, readSnapshot, refused, signed, writeSnapshot } from './snapshot.js';
 
 type SessionStoreOptions = {
-  /** The store for the sessions. It must be the same for all processes that run them. */
+  /** The store for the sessions. All processes that run the sessions must use the same store. */
   readonly store: StateStore;
   /** The lifetime of a session after its last change, in milliseconds. @default forever */
   readonly ttlMs?: number;
@@ -33,11 +33,14 @@ const sessionStoreOptions = z.strictObject({
 });
 
 /**
- * Maximum characters of a part that is kept inline in the head. Longer parts have keys of their
- * own.
+ * The maximum length of a part that is stored in the head, in characters. Longer parts have their
+ * own keys.
  */
 const INLINE = 512;
-/** Milliseconds for which a part can still be read after the last head that refers to it. */
+/**
+ * The time for which a part can be read after the last head that refers to it is gone, in
+ * milliseconds.
+ */
 const LEAD_MS = 60_000;
 
 /**
@@ -50,27 +53,23 @@ type Reference = string;
 interface Kept {
   /** The text under the session's key. The next head replaces exactly this text. */
   readonly head: string;
-  /** The store's identity when the session was read. Writes are bound to it. */
+  /** The store's identity when the session was read. Writes are bound to this identity. */
   readonly identity: string;
-  /**
-   * Parts that have keys of their own. They are frozen, so the same object means the same data and
-   * is written once.
-   */
+  /** Parts that have their own keys. Parts are frozen, so each object is written only once. */
   readonly parts: ReadonlyMap<unknown, Reference>;
-  /** The time when the lifetimes of all parts began, by the store's clock. */
+  /** The time at which the lifetimes of all parts began, on the store's clock. */
   readonly renewedAt: number;
 }
 
 /**
- * A store for sessions that processes share. Each change is stored before the next one begins. If
- * two processes continue the same session, only one of them succeeds.
+ * A store for sessions that processes share. Each change is stored before the next change begins.
+ * If two processes continue the same session, only one of them succeeds.
  *
  * A session consists of a small head, which is replaced by compare-and-set, and parts that are
  * written once: its messages and calls. A part can be at most 1 MiB. Decisions are stored when the
  * session continues, or by `save`. If a process ends in the middle of a run, the session opens in
- * its last stored state, and calls that had started are uncertain. After the store restarts, it may
- * have been restored from an older state, so calls that were approved or not started need a
- * decision again.
+ * its last stored state, and calls that had started are uncertain. A store that restarts may have
+ * an older state, so calls that were approved or not started then need a decision again.
  *
  * ```ts
  * import { MemoryStateStore } from 'tooldex/state';
@@ -109,7 +108,7 @@ export class SessionStore {
    */
   async open(id: string): Promise<Session | undefined> {
     for (let before: string | undefined; ;) {
-      // Read first: if the store restarts in between, later writes are refused.
+      // Reads the identity first: if the store restarts after this, later writes are refused.
       const { identity, time } = await this.#store.now();
       const head = await this.#store.get(headKey(id));
       if (head === undefined) return undefined;
@@ -122,8 +121,8 @@ export class SessionStore {
         const kept = { head, identity, parts: read.parts, renewedAt: -Infinity };
         return keptSession(data, this.#keepAfter(kept));
       }
-      // A part may be gone because another process has stored the session since. Then the head has
-      // changed too.
+      // If another process has stored the session in the meantime, a part may be gone.
+      // The head has then changed too.
       if (head === before) throw refused(`Parts of it are missing. ${DELETE_IT}`);
       before = head;
     }
@@ -200,8 +199,8 @@ export class SessionStore {
       return reference;
     });
     const named = new Set(parts.values());
-    // Parts live twice as long as a head and are renewed after one lifetime, so they outlive every
-    // head that refers to them.
+    // Parts live twice as long as a head and are renewed after one lifetime.
+    // They therefore outlive every head that refers to them.
     const isOld = ttlMs !== undefined && now!.time - (before?.renewedAt ?? now!.time) >= ttlMs;
     if (isOld) await this.#expire(id, named, 2 * ttlMs);
     const head = JSON.stringify(signed({ ...packed, identity }, this.#key));
@@ -215,7 +214,7 @@ export class SessionStore {
 
   /**
    * Deletes parts that no head refers to any more. A process that is reading them has a minute to
-   * finish. Nothing depends on this.
+   * finish. Failures are ignored.
    */
   async #drop(id: string, references: Iterable<Reference>): Promise<void> {
     await this.#expire(id, references, LEAD_MS).catch(() => undefined);
@@ -239,13 +238,13 @@ export class SessionStore {
       const text = await this.#store.get(partKey(id, part));
       isWhole &&= text !== undefined;
       if (text !== undefined && digestIn(text) !== part.slice(16))
-        throw refused(`A part of it was changed. ${DELETE_IT}`);
+        throw refused(`A part of the session was changed. ${DELETE_IT}`);
       return parsed(text ?? '');
     });
     if (!isWhole) return undefined;
     const data = readSnapshot(snapshot);
     if (data.id !== id || typeof identity !== 'string')
-      throw refused(`Its key contains another session. ${DELETE_IT}`);
+      throw refused(`The session's key contains another session. ${DELETE_IT}`);
     const references = await partsIn(packed);
     const parts = new Map<unknown, Reference>();
     for (const [at, part] of (await partsIn({ ...data })).entries())
@@ -254,7 +253,7 @@ export class SessionStore {
   }
 }
 
-const DELETE_IT = 'Something else changed its keys in the store: delete the session.';
+const DELETE_IT = "Another program changed the session's keys in the store. Delete the session.";
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -284,7 +283,8 @@ async function partsIn(fields: unknown): Promise<readonly unknown[]> {
 }
 
 /**
- * Returns the data adjusted for a restart of the store, so that decisions are requested again. Later decisions count in the current store.
+ * Returns the data after the store restarted: the user has to decide again, and later decisions are
+ * bound to the current store.
  */
 function afterRestart(data: SessionData, kept: string, identity: string, now: number): SessionData {
   const asked = withDecisionsAskedAgain(data, now);

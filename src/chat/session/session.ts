@@ -48,23 +48,21 @@ export type DecisionResult =
 export interface RunResult {
   readonly session: Session;
   readonly result: ChatResult;
-  /**
-   * The reason why `reply` didn't accept the text as the answer to the pending question. The
-   * session is unchanged.
-   */
+  /** The reason why `reply` didn't accept the text as an answer. The session is unchanged. */
   readonly refused?: ToolError;
 }
 
 /** Options for one run of a session. */
 export interface RunSessionOptions {
-  /** Ends the run when it aborts. @default none */
+  /** Aborting this signal ends the run. @default none */
   readonly signal?: AbortSignal;
   /** Streams the text as events. @default false */
   readonly stream?: boolean;
   /**
-   * Receives the session at every step, for programs that store sessions themselves. The run
-   * waits for it, so no call starts before you have received the session that records its start. If
-   * it throws, the run ends. With a `SessionStore` you don't need it. @default none
+   * Receives the session at every step, for programs that store sessions themselves. The run waits
+   * for this function, so no call starts before you have received the session that records its
+   * start. If the function throws, the run ends. With a `SessionStore`, you don't need this
+   * function. @default none
    */
   readonly onCheckpoint?: (session: Session) => void | Promise<void>;
 }
@@ -83,11 +81,11 @@ const approvalOptions = z.strictObject({
 /**
  * Stores a session where other processes find it. Resolves to a function that stores the next
  * state.
- * @throws ToolError `STALE_SESSION` if another process has stored it since.
+ * @throws ToolError `STALE_SESSION` if another process has stored the session in the meantime.
  */
 export type Keep = (data: SessionData) => Promise<Keep>;
 
-/** Creates a session that is stored as it runs. Only session stores use it. */
+/** Creates a session that is stored as it runs. Only session stores use this function. */
 export let keptSession: (data: SessionData, keep: Keep) => Session;
 
 /**
@@ -96,12 +94,11 @@ export let keptSession: (data: SessionData, keep: Keep) => Session;
  *
  * Decisions about pending calls (`submitToolResult`, `answer`, `approve`, `deny`) are only
  * recorded, in any order and in any process. When nothing is pending any more, `continue` calls the
- * model again. A decision that doesn't fit is returned as `{ ok: false, error }`. An operation that
- * the status doesn't allow throws `INVALID_STATE`.
+ * model again. For a decision that doesn't fit its call, these methods return `{ ok: false, error
+ * }`. An operation that the status doesn't allow throws `INVALID_STATE`.
  *
- * A session doesn't know whether it was already continued: if you continue the same session twice,
- * its calls run twice. If that can happen, or if a process may end in the middle of a run, use a
- * `SessionStore`.
+ * If you continue the same session twice, its calls run twice. If that can happen, or if a process
+ * may end in the middle of a run, use a `SessionStore`.
  *
  * ```ts
  * import { defineTool } from 'tooldex';
@@ -141,9 +138,9 @@ export class Session {
   }
 
   /**
-   * Returns the session in a snapshot, after checking everything in it.
+   * Returns the session in a snapshot, after checking the whole snapshot.
    *
-   * If the snapshot says that a call was started, its outcome is unknown: it needs its result, or
+   * If a call was started before the snapshot, its outcome is unknown: submit its result, or call
    * `rerun`.
    *
    * @throws ToolError `INVALID_SNAPSHOT` with everything that is invalid.
@@ -174,7 +171,7 @@ export class Session {
     return statusOf(this.#data);
   }
 
-  /** The thread of all closed turns. Every model accepts it. */
+  /** The thread of all closed turns, which every model accepts. */
   get messages(): readonly ChatMessage[] {
     return this.#data.messages;
   }
@@ -185,8 +182,8 @@ export class Session {
   }
 
   /**
-   * The reason why the last run stopped. `undefined` before the first run, or if the session only
-   * needs `continue`.
+   * The reason why the last run stopped. `undefined` before the first run, or if calling `continue`
+   * is all that is left to do.
    */
   get haltedReason(): string | undefined {
     const isStopped = this.pending.length > 0 || this.#data.end !== undefined;
@@ -199,8 +196,8 @@ export class Session {
   }
 
   /**
-   * Returns the session as plain JSON. With a key of at least 32 bytes it's signed, so that any
-   * change is detected when it's loaded with the key.
+   * Returns the session as plain JSON. With a key of at least 32 bytes, the JSON is signed. Loading
+   * the JSON with the key then detects any change.
    */
   snapshot(options: SnapshotOptions = {}): SessionSnapshot {
     return writeSnapshot(this.#data, options);
@@ -218,7 +215,7 @@ export class Session {
     return this.submitToolResults([{ callId, result }]);
   }
 
-  /** Submits several results. If one is refused, none is accepted. */
+  /** Submits several results. If one result is refused, no result is accepted. */
   submitToolResults(
     results: readonly { readonly callId: string; readonly result: unknown }[],
   ): DecisionResult {
@@ -235,8 +232,9 @@ export class Session {
 
   /**
    * Answers a call's question. The answer becomes the call's result. If the question offers
-   * choices, pass the value or label of one of them. If it allows several, pass a list, or text with commas between them. Other answers are refused unless the question allows them. After the question
-   * has expired, the answer is refused with `TIMEOUT`.
+   * choices, pass the value or label of one choice. If the question allows several answers, pass a
+   * list, or text with commas between the answers. Other answers are refused unless the question
+   * allows them. After the question has expired, the answer is refused with `TIMEOUT`.
    *
    * @param options `now`: the time of the answer, in milliseconds since 1970. @default the system
    * clock
@@ -258,12 +256,12 @@ export class Session {
   }
 
   /**
-   * Approves a call. It runs when the session continues, if it's still the call that the user saw.
+   * Approves a call. The call runs when the session continues, if it still is as the user saw it.
    *
-   * @param options `input`: other arguments, if the user changed them. They're checked like any
-   * arguments, and need approval again if they're more dangerous. `grant`: further calls to approve
-   * as well. `pendingId`: the `id` of the pending call that the user saw. If something else is
-   * pending by now, the approval is refused.
+   * @param options `input`: other arguments, if the user changed them. Changed arguments are
+   * checked like any arguments, and need approval again if they're more dangerous. `grant`: further
+   * calls to approve as well. `pendingId`: the `id` of the pending call that the user saw. If
+   * another pending call has replaced that call, the approval is refused.
    */
   approve(
     callId: string,
@@ -282,7 +280,7 @@ export class Session {
     return this.#decide(callId, { kind: 'deny', reason });
   }
 
-  /** Runs a call again if it's unknown whether it ran. Its effect may happen twice. */
+  /** Runs a call again if it's unknown whether it ran. The call's effect may happen twice. */
   rerun(callId: string): DecisionResult {
     return this.#apply((data) => rerunCall(data, callId));
   }
@@ -320,7 +318,7 @@ export class Session {
     if (others.length > 0)
       throw new ToolError(
         'INVALID_STATE',
-        `${others.length + 1} questions are pending. Answer each one by its call: answer(callId, text).`,
+        `${others.length + 1} questions are pending. Answer each question with answer(callId, text).`,
       );
     const checked = checkEngine(engine);
     const answered = this.answer(question!.callId, text, { now: checked.clock.now() });
@@ -347,8 +345,8 @@ export class Session {
       this.pending.every(({ kind, callId }) => kind === 'uncertain' && runnable.includes(callId));
     if (!isRepeatable) this.#assertStatus('continue', ['idle', 'completed']);
     const { end, messages, openTurn } = this.#data;
-    // This is a second request to continue, such as a webhook that is delivered twice: the model
-    // has already answered.
+    // The model has already answered.
+    // A second request to continue may come from a webhook that is delivered twice.
     if (end?.reason === 'completed' && messages.at(-1)?.role === 'assistant')
       return this.#stopped(checked);
     if (messages.length === 0 && openTurn === undefined)
@@ -366,8 +364,8 @@ export class Session {
   }
 
   /**
-   * Saves the session in its store. @throws ToolError `STALE_SESSION` if another process changed it
-   * there.
+   * Saves the session in its store. @throws ToolError `STALE_SESSION` if another process changed
+   * the stored session.
    */
   async save(): Promise<Session> {
     return this.#keep === undefined ? this : new Session(this.#data, await this.#keep(this.#data));
@@ -384,8 +382,8 @@ export class Session {
         "Some calls from the last turn haven't run yet. Continue or deny them before you add a message.",
       );
     if (!Array.isArray(added)) throw invalidArgument('text or a list of messages', added);
-    // Results may belong to the last message. Otherwise the existing messages stay the same
-    // objects, and aren't written again.
+    // New results may be for the last message.
+    // Without new results, the existing messages stay the same objects and aren't written again.
     const isResult = (added as readonly ChatMessage[])[0]?.role === 'tool';
     const messages = isResult
       ? closedMessages([...this.messages, ...(added as readonly ChatMessage[])])
@@ -459,7 +457,7 @@ export class Session {
       try {
         engine.jobs?.recordJob(job, { success: status === 'completed', latencyMs }, { persona });
       } catch {
-        // The catalogue no longer has the job, but the result is kept.
+        // Keeps the result even if the catalogue no longer has the job.
       }
     }
     return { session, result };

@@ -11,14 +11,14 @@ import { sessionFields, type SessionData } from './session-data.js';
 
 const FORMAT = 'tooldex.session';
 const VERSION = 1;
-/** Minimum length of a key in bytes. */
+/** The minimum length of a key in bytes. */
 const SHORTEST_KEY = 32;
 
 /** A session as plain JSON. */
 export interface SessionSnapshot {
   readonly format: typeof FORMAT;
   readonly version: typeof VERSION;
-  /** HMAC-SHA256 of everything else, as canonical JSON. Only present in signed snapshots. */
+  /** HMAC-SHA256 of everything else, as canonical JSON. Missing in unsigned snapshots. */
   readonly signature?: string;
   readonly [field: string]: unknown;
 }
@@ -27,8 +27,8 @@ type Fields = Readonly<Record<string, unknown>>;
 
 export type SnapshotOptions = {
   /**
-   * A key of at least 32 bytes, which signs the snapshot. If you load it with the same key, any
-   * change is detected. @default snapshots aren't signed
+   * A key of at least 32 bytes that signs the snapshot. Loading the snapshot with the same key
+   * detects any change. @default snapshots aren't signed
    */
   readonly key?: Uint8Array;
 };
@@ -42,7 +42,9 @@ export const key = z
   .optional();
 const snapshotOptions = z.strictObject({ key });
 
-/** The schema of a session as JSON. `assertSound` checks that its fields are consistent. */
+/**
+ * The schema of a session as JSON. `assertSound` checks that the session's fields are consistent.
+ */
 const snapshotSchema = z.strictObject({
   format: z.literal(FORMAT),
   version: z.literal(VERSION),
@@ -64,8 +66,8 @@ export function signed<T extends Fields>(snapshot: T, key: Uint8Array | undefine
 }
 
 /**
- * Returns a snapshot without its signature. @throws ToolError `INVALID_SNAPSHOT` if it isn't a
- * snapshot, or wasn't signed with the key.
+ * Returns a snapshot without its signature. @throws ToolError `INVALID_SNAPSHOT` if the value isn't
+ * a snapshot, or wasn't signed with the key.
  */
 export function assertSigned(given: unknown, key: Uint8Array | undefined): Fields {
   if (!isPlainObject(given) || given['format'] !== FORMAT) {
@@ -79,13 +81,13 @@ export function assertSigned(given: unknown, key: Uint8Array | undefined): Field
   if (typeof signature === 'string' && isEqualSignature(signature, signatureOf(unsigned, key)))
     return unsigned;
   throw refused(
-    "Its signature wasn't made with this key. The snapshot was changed, or signed elsewhere. Pass the key that it was signed with.",
+    "The signature wasn't made with this key. The snapshot was changed, or signed with another key. Pass the key that signed the snapshot.",
   );
 }
 
 /**
- * Parses a snapshot and checks everything in it. Without a key, anyone who can write the snapshot
- * can add an approval that nobody gave.
+ * Parses a snapshot and checks all its data. Without a key, anyone who can write the snapshot can
+ * add an approval that nobody gave.
  *
  * @throws ToolError `INVALID_SNAPSHOT` with everything that is invalid, `INVALID_ARGUMENT` for
  * invalid options.
@@ -98,8 +100,7 @@ export function readSnapshot(given: unknown, options: SnapshotOptions = {}): Ses
     const issues = toIssues(parsed.error, snapshot);
     throw refused(formatIssues(issues), { issues });
   }
-  // This copy is used instead of zod's, which loses keys such as `__proto__` that arguments may
-  // have.
+  // Uses this copy instead of zod's, which loses keys of arguments such as `__proto__`.
   const { format: _format, version: _version, ...data } = snapshot;
   assertSound(data as unknown as SessionData);
   return Object.freeze(data) as unknown as SessionData;
@@ -117,22 +118,22 @@ function assertSound({ messages, openTurn }: SessionData): void {
     throw refused(publicMessage(error));
   }
   if (canonicalJson(joined) !== canonicalJson(messages))
-    throw refused("A turn's results aren't in one message, in the order of its calls.");
+    throw refused("A turn's results must be in one message, in the order of its calls.");
   if (openTurn === undefined) return;
   const { message, calls } = openTurn;
   const made = ownCallsIn(message).map((each) => [each.toolCallId, each.toolName, each.input]);
   const recorded = calls.map((each) => [each.callId, each.toolName, each.input]);
   if (canonicalJson(made) !== canonicalJson(recorded))
-    throw refused("The open turn's calls aren't those in its message.");
+    throw refused("The open turn's calls differ from the calls in its message.");
   const ids = [...messages, message].flatMap((each) =>
     each.role === 'assistant' ? callsIn(each).map(({ toolCallId }) => toolCallId) : [],
   );
   const own = new Set(calls.map(({ callId }) => callId));
   if (own.size < calls.length || ids.filter((each) => own.has(each)).length > own.size)
-    throw refused('A call in the open turn has the id of another call.');
+    throw refused('A call in the open turn has the same id as another call.');
   const isOther = ({ callId, progress }: (typeof calls)[number]) =>
     'pending' in progress && progress.pending.callId !== callId;
-  if (calls.some(isOther)) throw refused('What a call waits for belongs to another call.');
+  if (calls.some(isOther)) throw refused('A call has the pending record of another call.');
   if (isSettled(openTurn))
     throw refused('Every call in the open turn has its result, so the turn should be closed.');
 }

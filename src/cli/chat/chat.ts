@@ -29,13 +29,13 @@ import { demoModel, demoNote, MODELS } from './demo-model.js';
 const OPTIONS = {
   ...RUN_OPTIONS,
   model: text('<model>', 'a file that exports an AI SDK model or a function, or provider/name'),
-  system: text('<text>', 'instructions to put before all messages'),
-  session: text('<file>', 'store the conversation in a file, and continue the one that is in it'),
+  system: text('<text>', 'the instructions that the model reads before all messages'),
+  session: text('<file>', 'store the conversation in a file, and continue it the next time'),
   maxTurns: amount('<n>', 'the maximum number of model calls per turn (default: 8)', { least: 1 }),
   maxTools: amount('<n>', 'offer the model this many tools, and one that finds more', { least: 1 }),
   manual: flag('run no tools: you type every result'),
 };
-/** Maximum size of a session file. */
+/** The maximum size of a session file. */
 const MAX_BYTES = 64 * 2 ** 20;
 
 export const commands = {
@@ -49,8 +49,7 @@ export const commands = {
     notes: MODELS,
     run: (context) =>
       withTools(context, {}, ({ registry }) =>
-        // Calls that need approval stay pending, and the session records them before the user is
-        // asked.
+        // Calls that need approval stay pending, so the session records them before the user is asked.
         withExecutor(context, registry, false, async ({ executor, call }) => {
           const { terminal, cwd, imports, options } = context;
           const { model, system, maxTurns, maxTools, manual, session: file, json } = options;
@@ -78,7 +77,7 @@ export const commands = {
 type Talking = ChatEngine & { readonly executor: ToolExecutor };
 
 /**
- * Chats until the user leaves. Without an interactive terminal, it continues until the model has
+ * Chats until the user leaves. Without an interactive terminal, the chat ends when the model has
  * answered or a user is needed.
  */
 async function talk(
@@ -148,10 +147,7 @@ function isUnfinished({ status, haltedReason, messages }: Session): boolean {
   return messages.length > 0 && (status !== 'completed' || haltedReason === 'cancelled');
 }
 
-/**
- * Returns a session that is ready for new text. Its open calls are denied, so that none of them
- * runs.
- */
+/** Returns a session that is ready for new text, with its open calls denied. */
 async function dropped(session: Session, engine: Talking): Promise<Session> {
   if (!isUnfinished(session)) return session;
   const reason = 'the user abandoned this turn';

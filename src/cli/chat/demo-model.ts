@@ -15,14 +15,14 @@ export const demoNote = (tool: string) =>
   `Demo: a script stands in for the model, but its calls are real. Try ${tool} {}.
 To use a model, pass --model; tooldex chat --help explains how.`;
 
-/** Maximum length of a result that the script repeats. */
+/** The maximum length of a result that the script repeats. */
 const MAX_SHOWN = 400;
-/** A request consisting of a tool name and its arguments, such as `read_file {"path": "a.txt"}`. */
+/** Matches a request with a tool name and arguments, such as `read_file {"path": "a.txt"}`. */
 const CALL = /^\s*([\w.-]+)\s*(\{.*\})?\s*$/s;
 
 /**
- * Returns a scripted model, so that a chat works without an API key. It makes the call in the
- * request and replies with the result.
+ * Returns a scripted model, so that a chat works without an API key. The model makes the call in
+ * the request and replies with the result.
  */
 export function demoModel(tools: ToolMetadataRegistry, example: string): ModelStep {
   return (request) => {

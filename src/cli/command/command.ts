@@ -13,8 +13,8 @@ export interface Context<V = unknown> {
 }
 
 /**
- * A command: its options, and the work it does. Its name and summary are in the list of all
- * commands.
+ * A command: its options, and the work it does. The command's name and summary are in the list of
+ * all commands.
  */
 export interface Command<O extends Options = Options> {
   readonly options: O;

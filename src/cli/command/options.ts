@@ -6,7 +6,7 @@ import { POLICY_MODES } from '../../safety/calls.js';
 import { TOOL_FIELDS, valuesOf, type ToolField } from '../../tool/tool-fields.js';
 import { wrongUsage } from '../terminal/wrong-usage.js';
 
-/** An option of the command line. Parsing, help and usage errors all derive from it. */
+/** An option of the command line. Parsing, help and usage errors all use this declaration. */
 export interface Option<T = unknown> {
   /**
    * The value as shown in help: `<file>` if it's required, `[level]` if the option can also be used
@@ -18,16 +18,15 @@ export interface Option<T = unknown> {
   /** Parses the value, or throws an error that explains the expected format. */
   readonly read?: (text: string) => unknown;
   /**
-   * Present if the option can be repeated. With `commas`, each value is also a comma-separated
-   * list.
+   * Allows the option to be repeated. With `commas`, each value can also be a comma-separated list.
    */
   readonly many?: 'repeat' | 'commas';
   readonly default?: T;
-  /** The value if the option is used without one. */
+  /** The value of an option that is given without a value. */
   readonly alone?: T;
   /** The environment variable that supplies the value if the option isn't given. */
   readonly env?: string;
-  /** The option only works together with at least one of these options. */
+  /** The option requires at least one of these options. */
   readonly needs?: readonly string[];
   /** The option can't be used together with any of these options. */
   readonly excludes?: readonly string[];
@@ -133,7 +132,10 @@ export type ToolPlaces = Partial<Values<typeof TOOL_OPTIONS>> & {
   readonly root?: string | undefined;
 };
 
-/** `--yes` without a level approves creating files, but not overwriting or deleting them. */
+/**
+ * `--yes` without a level approves creating files. Overwriting or deleting files still needs
+ * approval.
+ */
 const USUAL_YES = DangerLevel.MEDIUM;
 
 /** Options for commands that run tools. */
@@ -151,7 +153,7 @@ export const RUN_OPTIONS = {
     choice(
       '<mode>',
       'read-only denies every call that can change something; unattended denies every call that needs approval',
-      // An allow list makes no sense for a command that says which tool to run.
+      // A command that names the tool to run needs no allow list.
       POLICY_MODES.filter((mode) => mode !== 'allow-list'),
     ),
     'default',

@@ -49,11 +49,11 @@ const OPTIONS = {
     { excludes: ['tools', 'manifests'] },
   ),
   ...FORMAT_OPTIONS,
-  listing: text('<file>', "its answer to tools/list, so that it isn't started", needsServer),
+  listing: text('<file>', 'a saved answer to tools/list; starts no server', needsServer),
   install: flag("install the server's package in a separate folder", needsServer),
   baseline: text('<file>', "the file with the known lies, which aren't counted"),
   updateBaseline: flag('write the lies found now to the file', { needs: ['baseline'] }),
-  fix: flag('print metadata that would be true'),
+  fix: flag('print metadata that matches the code'),
   run: flag('also call the tools that need no approval, in scratch copies of the folder', {
     needs: ['tools', 'mcp'],
   }),
@@ -66,11 +66,11 @@ const NOTES = `
 A tool lies if it does more than it declares. tooldex reads the tool's code, and only runs it with --run. --mcp starts the server
 to list its tools, without this process's environment variables; with --listing the server isn't started.
 
---run calls each tool in a scratch copy of the folder, with the examples in its input schema: twice in a row.
+--run calls each tool twice in a row in a scratch copy of the folder, with the examples in its input schema.
 Network requests get a stub response, programs are recorded instead of started, and nothing outside the copy is written.
 
 Exit codes:
-  0    no tool lies, or the baseline has the lies
+  0    no tool lies, or all lies are in the baseline
   1    a tool lies, or a file of tools didn't load
   2    wrong usage, or a server whose code or tools can't be read`;
 
@@ -88,7 +88,8 @@ export const commands = {
       const { terminal, cwd, options } = context;
       const { baseline, updateBaseline, mcp, fix } = options;
       const file = resolve(cwd, baseline ?? '');
-      // Read even if it will be overwritten, so that a file passed by mistake isn't changed.
+      // Reads the baseline even if it will be overwritten.
+      // This way, any other file that is passed by mistake is refused and not changed.
       let known =
         baseline === undefined || (updateBaseline && !existsSync(file))
           ? []
@@ -184,8 +185,8 @@ const STYLES: Readonly<Record<Verdict, Style>> = {
 };
 
 /**
- * Returns a row for each tool whose verdict isn't "agrees", and the call path that leads to each
- * lie.
+ * Returns a row for each tool whose verdict isn't "agrees", with the path to each call that
+ * contradicts its declaration.
  */
 function* reportLines(
   terminal: Terminal,
@@ -213,7 +214,7 @@ function* reportLines(
     }
   }
   for (const effect of shared)
-    yield plainLine(`in all tools, so counted for none: ${doingOf(effect)} ${effect.at}`);
+    yield plainLine(`found in all tools, so not counted for any:${doingOf(effect)} ${effect.at}`);
   for (const { name, reason } of skipped) yield `skipped ${plainLine(`${name}: ${reason}`)}`;
   if (ran !== undefined) yield* runLines(terminal, ran);
   for (const tool of fix ? tools : []) {
@@ -259,7 +260,8 @@ function saysOf({ declared: { axes, destructive, readOnly } }: ToolAudit): strin
 }
 
 /**
- * Describes a tool's behavior briefly: the effect that decides the verdict, or what isn't known.
+ * Describes a tool's behavior briefly: the effect that decides the verdict, or the part that is
+ * unknown.
  */
 function doesOf({ findings, found, handler, unknowns, verdict }: ToolAudit): string {
   const deciding = findings.filter(({ effect }) => effect !== undefined);
@@ -274,8 +276,8 @@ function doesOf({ findings, found, handler, unknowns, verdict }: ToolAudit): str
 }
 
 /**
- * Returns annotations next to the code that decides the verdict: lies are errors, the others are
- * warnings.
+ * Returns annotations next to the code that decides the verdict: lies are errors, and all others
+ * are warnings.
  */
 function annotationsOf({ name, findings, handler }: ToolAudit, folder: string): readonly string[] {
   return findings

@@ -10,7 +10,7 @@ import { axisRow, fieldWords, isInferred } from '../terminal/axis-row.js';
 import { amountOf, LONGEST_LINE, table, wrapWords, type Row } from '../terminal/table.js';
 import { paint, plainJson, plainLine } from '../terminal/terminal.js';
 
-/** Returns a tool's persona as a cell, or no cell if no tool has a persona. */
+/** Returns a table cell with the tool's persona, or no cell if no tool has a persona. */
 export function personaCell({ owned }: LoadedRegistry, name: string): Row {
   return owned.size === 0 ? {} : { PERSONA: owned.get(name)?.persona };
 }

@@ -10,7 +10,7 @@ import { wrongUsage } from '../terminal/wrong-usage.js';
 
 /** The metrics that `--fail-under` accepts. */
 const FIGURES = ['recall', 'ndcg'] as const;
-/** Maximum number of rows in each table. `--json` includes all of them. */
+/** The maximum number of rows in each table. `--json` includes all rows. */
 const MOST_ROWS = 20;
 
 export const commands = {

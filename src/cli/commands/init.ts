@@ -28,7 +28,7 @@ export const commands = {
         written.push(file);
         if (options.dryRun) continue;
         await mkdir(dirname(path), { recursive: true });
-        // If a file was created after the question, it isn't overwritten.
+        // Doesn't overwrite a file that was created after the user was asked.
         await writeFile(path, file.text, { flag: exists ? 'w' : 'wx' });
       }
       const next = nextSteps(project);
@@ -51,12 +51,12 @@ interface Project {
   /** True if there is a `package.json`. */
   readonly exists: boolean;
   readonly typescript: boolean;
-  /** True if its `.js` and `.ts` files are ES modules. */
+  /** True if the project's `.js` and `.ts` files are ES modules. */
   readonly modules: boolean;
   readonly runner: 'vitest' | 'jest' | 'node:test';
   /**
-   * Present if vitest compiles TypeScript with vite 8, which leaves standard decorators in the
-   * code. `config` is the existing configuration.
+   * The vitest configuration, if vitest compiles TypeScript with vite 8, which doesn't compile
+   * standard decorators. `config` is the existing configuration.
    */
   readonly vitest8?: { readonly config: string | undefined };
   /** Packages that the files need but `package.json` doesn't list. */
@@ -169,8 +169,7 @@ function testFor({ runner, typescript, modules }: Project): string {
     runner === 'node:test'
       ? "assert.deepEqual(outcome, { ...outcome, status: 'ok', value: { words: 3 } });"
       : "expect(outcome).toMatchObject({ status: 'ok', value: { words: 3 } });";
-  // Jest resolves TypeScript by its own extension, unless a configuration for ES modules maps
-  // names.
+  // Jest resolves TypeScript by its own extension, unless an ESM configuration maps names.
   const extension = typescript && runner === 'jest' && !modules ? '' : '.js';
   return `${frame}import { runTool } from 'tooldex/testing';
 import { wordCount } from './word-count${extension}';

@@ -102,14 +102,14 @@ function located(
   const file = fileOf.get(toolName) ?? null;
   const name = owned.get(toolName)?.name ?? toolName;
   const line = lines.get(`${file} ${name}`);
-  // Authors of manifests see their own key names.
+  // Shows authors of manifests the key names that manifests use.
   const said = line === undefined ? message : inManifestKeys(message);
   return { ...finding, message: said, file, line: line ?? null, column: null };
 }
 
 function annotationOf(cwd: string, finding: Located): string {
   const { severity, rule, toolName, message, file } = finding;
-  // A problem's place may also be a pattern or a server.
+  // `file` can also be a pattern or a server.
   const isFile = file !== null && existsSync(resolve(cwd, file));
   const who = toolName || (isFile ? '' : file);
   return annotation(

@@ -79,7 +79,7 @@ type PinsContext = Context<Values<typeof CONFIG_OPTIONS> & { readonly yes?: bool
  * `mcp.<server>.<tool>`.
  *
  * @throws ToolError `INVALID_ARGUMENT` if the lock file is refused, or is missing and the action is
- * `verify`. Also thrown if a tool is unknown or ambiguous.
+ * `verify`. The same error is thrown if a tool is unknown or ambiguous.
  */
 export async function comparePins(
   context: PinsContext,
@@ -88,8 +88,8 @@ export async function comparePins(
 ): Promise<number> {
   const { terminal, words } = context;
   const { settings, lock } = await readMcpConfig(context);
-  // Read before any server starts. Without a lock file everything is new, which `verify` reports as
-  // an error for CI.
+  // Reads the lock file before any server starts.
+  // Without a lock file, all tools are new, which `verify` reports as an error for CI.
   const isNew = action !== 'verify' && !existsSync(lock);
   const pins = isNew ? new DefinitionPins() : await DefinitionPins.load(lock);
   return interruptible(terminal, async (signal) => {
@@ -146,7 +146,7 @@ async function approveFindings(
     else if (finding.kind === 'new' || finding.kind === 'changed')
       pins.approve(finding.server, finding.definition);
   }
-  // Saved even if nothing differs, because a server without tools can be pinned too.
+  // Saves the lock file even if nothing differs, because a server without tools can be pinned too.
   if (isApproved) await pins.save(file);
   else
     terminal.err(
@@ -164,7 +164,7 @@ async function approveFindings(
 }
 
 /**
- * Returns the findings about the named tools. Always includes servers that don't respond, because
+ * Returns the findings about the named tools. Includes all servers that don't respond, because
  * their tools are unknown.
  */
 function chosen(findings: readonly PinFinding[], names: readonly string[]): readonly PinFinding[] {
@@ -185,12 +185,12 @@ function nameOf(finding: PinFinding): string {
   return server === '' ? `mcp.${finding.tool}` : `mcp.${server}.${finding.tool}`;
 }
 
-/** Maximum line width, in columns, of definitions shown to the user for approval. */
+/** The maximum line width, in columns, of definitions shown to the user for approval. */
 const MAX_COLUMNS = 100;
 
 /**
- * Returns a finding on one line, or in full, with everything that would be approved. Nothing is
- * cut, and hidden characters are escaped.
+ * Returns a finding on one line, or in full with everything that would be approved. Never truncates
+ * a finding, and escapes hidden characters.
  */
 function* linesOf({ columns }: Terminal, finding: PinFinding, isWhole: boolean): Generator<string> {
   const { kind } = finding;
@@ -218,7 +218,7 @@ function* linesOf({ columns }: Terminal, finding: PinFinding, isWhole: boolean):
   }
 }
 
-/** A finding takes precedence over a server that is down, which must not hide it. */
+/** A finding takes precedence over a server that is down. */
 function exitCodeOf(findings: readonly PinFinding[]): number {
   if (findings.some(({ kind }) => kind !== 'unreachable')) return EXIT.findings;
   return findings.length > 0 ? EXIT_UNREACHABLE : EXIT.ok;

@@ -21,7 +21,10 @@ import {
 
 type Hints = Readonly<Record<string, boolean>>;
 
-/** Runs `work` with the servers in a settings file, until it's done or the user presses Ctrl-C. */
+/**
+ * Runs `work` with the servers in a settings file, until the work is done or the user presses
+ * Ctrl-C.
+ */
 function withServers(
   context: Context<Values<typeof CONFIG_OPTIONS>>,
   work: (discovery: McpDiscovery, signal: AbortSignal) => Promise<number>,
@@ -180,7 +183,10 @@ const OPENERS: Readonly<Partial<Record<NodeJS.Platform, readonly [string, ...str
   win32: ['rundll32', 'url.dll,FileProtocolHandler'],
 };
 
-/** Tries to open the user's browser. If that fails, the user can still use the printed address. */
+/**
+ * Tries to open the user's browser. If the browser doesn't open, the user can still use the printed
+ * address.
+ */
 function openBrowser(address: string): void {
   const [opener, ...args] = OPENERS[process.platform] ?? ['xdg-open'];
   const child = spawn(opener, [...args, address], { stdio: 'ignore', detached: true });

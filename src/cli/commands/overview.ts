@@ -14,12 +14,12 @@ import { selectionLines, selectionToJson } from './find.js';
 const REQUEST = 'find out why the test of the parser fails and fix it';
 const LIMITS = { maxTools: 4, tokenBudget: 800 };
 const MAX_ROWS = 6;
-/** Width of the page if there is no terminal. */
+/** The width of the page if there is no terminal. */
 const USUAL_COLUMNS = 80;
 
 /**
- * Two reads that run in parallel, and a write that waits for them and needs approval. They are
- * planned but don't run.
+ * Two reads that run in parallel, and a write that waits for the reads and needs approval. These
+ * calls are planned but don't run.
  */
 const CALLS = [
   { id: 'call-0', name: 'read_file', input: { path: 'draft.md' } },
@@ -27,7 +27,7 @@ const CALLS = [
   { id: 'call-2', name: 'write_file', input: { path: 'draft.md', content: '# Draft' } },
 ] as const satisfies readonly ToolCall[];
 
-/** A read of the current folder, which does run. */
+/** A read of the current folder, which the overview really runs. */
 const READ = { id: 'call-3', name: 'list_directory', input: {} } as const satisfies ToolCall;
 
 const NEXT = {
@@ -40,7 +40,7 @@ const NEXT = {
 };
 
 export const commands = {
-  // Runs one read of the current folder. The overview succeeds no matter what that returns.
+  // Runs one read of the current folder. The overview succeeds even if the read fails.
   overview: command({
     options: {},
     examples: [

@@ -62,7 +62,7 @@ function shown(call: StoredPending): object {
   return { ...call, signature: undefined, storeIdentity: undefined };
 }
 
-/** Returns the call with this id, or with an id that starts with it if only one does. */
+/** Returns the call with this id, or the only call whose id starts with it. */
 function callOf(waiting: readonly StoredPending[], id: string): StoredPending | undefined {
   const found = waiting.filter((each) => each.id.startsWith(id));
   if (found.length > 1)
@@ -205,7 +205,7 @@ export const commands = {
       return withStore(options, async (store) => {
         const grants = new Grants(store);
         const ended = new Map<string, boolean>();
-        // Each list is limited; the next one has the remaining grants.
+        // Each list has at most a thousand grants, so the loop lists the remaining grants again.
         for (let ids = words; ;) {
           if (options.all)
             ids = (await grants.list()).map(({ id }) => id).filter((id) => !ended.has(id));

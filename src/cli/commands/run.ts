@@ -52,7 +52,7 @@ export const commands = {
           const value = options.json
             ? plainJson(outcomeToJson(outcome), 2)
             : valueText(terminal, outcome);
-          // Printed unchanged, because a program may want the colours of a result.
+          // Prints the result unchanged, because a program may want its colors.
           if (value !== undefined) terminal.write(`${value}\n`);
           if (signal.aborted) return interrupted(terminal);
           for (const line of explanationLines(terminal, outcome)) terminal.err(line);

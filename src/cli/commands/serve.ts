@@ -32,7 +32,7 @@ import { interruptible, paint, plainLine, untilAborted } from '../terminal/termi
 /** Options for commands that listen on a port. */
 export const HTTP_OPTIONS = {
   port: amount('<n>', 'the port; 0 picks a free one', { most: 65_535 }),
-  host: text('<address>', 'the address to listen on; any but 127.0.0.1 requires a token'),
+  host: text('<address>', 'the address to listen on; any other than 127.0.0.1 requires a token'),
   token: text('<text>', 'the bearer token that clients must send', { env: 'TOOLDEX_TOKEN' }),
   allowedHost: repeated(
     '<name>',
@@ -41,8 +41,8 @@ export const HTTP_OPTIONS = {
 };
 
 /**
- * Returns the options for a server. An empty token, for example from an empty variable, is refused
- * later.
+ * Returns the options for a server. Keeps an empty token, for example from an empty variable: the
+ * server refuses it later.
  */
 export function listenOptions({ port, host, token, allowedHost }: Values<typeof HTTP_OPTIONS>) {
   const allowedHosts = allowedHost && [...LOOPBACK_HOSTS, ...allowedHost];
@@ -69,7 +69,7 @@ const OPTIONS = {
 
 type ServeContext = Context<Values<typeof OPTIONS>>;
 
-/** Functions that close what was opened, in the order of opening. */
+/** Functions that close everything that was opened, in the order of opening. */
 type Closing = (() => unknown)[];
 
 export const commands = {
@@ -160,8 +160,8 @@ async function serveCatalogue(context: ServeContext, closing: Closing): Promise<
 }
 
 /**
- * Returns the tool health that processes publish in Redis. Reports if there is none, and if Redis
- * stops responding.
+ * Returns the tool health that processes publish in Redis. Reports if no health data exists, and if
+ * Redis stops responding.
  */
 async function healthIn(
   store: RedisStateStore,
@@ -190,7 +190,7 @@ async function healthIn(
   return health;
 }
 
-/** Returns the server options for operators: who they are, and what they may do. */
+/** Returns the server options for operators: their names and permissions. */
 async function operatorsOf(
   { terminal, cwd, imports, options }: ServeContext,
   capabilities: CapabilityRegistry,

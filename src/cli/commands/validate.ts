@@ -24,7 +24,7 @@ export const commands = {
     run: async (context) => {
       const { cwd, words } = context;
       const all = await Promise.all(words.map((place) => validated(resolve(cwd, place), cwd)));
-      // Every issue has its own line, so that editors and terminals can link to its place.
+      // Each issue has its own line, so that editors and terminals can link to the file and line.
       const issues = all
         .flatMap((each) => each.issues)
         .map((each) => ({ ...each, line: each.line ?? 1, column: each.column ?? 1 }));
@@ -66,8 +66,8 @@ async function validated(path: string, cwd: string): Promise<Validated> {
     onInvalid: 'quarantine',
   });
   const all = isFolder ? await CapabilityRegistry.load({ root: path }) : undefined;
-  // A folder without manifests is a wrong path, not a success, and loading it has reported an
-  // issue.
+  // A folder without manifests isn't valid: the path is probably wrong.
+  // Loading the folder has already reported an issue.
   const isEmpty = total === 0 && all?.findings.length === 0;
   const found =
     all === undefined || isEmpty ? issues.map((each) => ({ ...each, file: '' })) : all.findings;

@@ -41,8 +41,8 @@ export async function askToConfirm(
 }
 
 /**
- * Returns the call with the arguments that the user typed. If they can't run, returns the call
- * unchanged.
+ * Returns the call with the arguments that the user typed. If the typed arguments can't run,
+ * returns the call unchanged.
  */
 async function editedCall(
   terminal: Dialog,
@@ -104,7 +104,7 @@ export async function askQuestion(
   for (;;) {
     const text = await terminal.ask(`Answer${hint}: `, { signal });
     if (text === undefined) return undefined;
-    // Exact choices take precedence over numbers, and both over free text.
+    // Tries the exact text of a choice first, then its number, then free text.
     const exact = readAnswer({ ...question, allowOther: false }, text);
     const answer = exact.ok ? exact : readAnswer(question, numbered(question, text) ?? text);
     if (answer.ok) return answer.value;
@@ -121,8 +121,8 @@ function numbered(question: Question, text: string): string | readonly string[] 
 }
 
 /**
- * Asks for a call's result: JSON, or else text. If `mayRunAgain` is set, the user can type `r` to
- * run the call again.
+ * Asks for a call's result. If the text isn't JSON, the text itself is the result. If `mayRunAgain`
+ * is set, the user can type `r` to run the call again.
  */
 export async function typedValue(
   terminal: Dialog,

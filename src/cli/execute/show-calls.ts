@@ -81,7 +81,7 @@ export function cut(text: string, width: number): string {
   return line.length > width ? `${line.slice(0, Math.max(0, width - 1))}…` : line;
 }
 
-/** A call with invalid input doesn't run, no matter what the policy decides. */
+/** A call with invalid input doesn't run, whatever the policy decides. */
 function verdictOf({ decision, refused }: DryRun): Verdict | 'refused' {
   return refused !== undefined && decision.verdict !== 'deny' ? 'refused' : decision.verdict;
 }
@@ -137,7 +137,9 @@ function durationText(ms: number): string {
   return ms < 1_000 ? `${Math.round(ms)} ms` : `${(ms / 1_000).toFixed(1)} s`;
 }
 
-/** Returns a call's result as text, if it has one. Programs get texts unchanged. */
+/**
+ * Returns a call's result as text, if it has one. If a program reads the output, text is unchanged.
+ */
 export function valueText(terminal: Terminal, outcome: ToolOutcome): string | undefined {
   if (outcome.status === 'manual') return plainJson(outcome.pending, 2);
   if (!('value' in outcome)) return undefined;
@@ -149,8 +151,8 @@ export function valueText(terminal: Terminal, outcome: ToolOutcome): string | un
 }
 
 /**
- * Returns everything that a user should know about an outcome besides its value. An element may
- * have several lines.
+ * Returns everything that a user should know about an outcome besides its value. An item may have
+ * several lines.
  */
 export function explanationLines(terminal: Terminal, outcome: ToolOutcome): readonly string[] {
   const style = STATUS_STYLES[outcome.status];
@@ -163,7 +165,7 @@ export function explanationLines(terminal: Terminal, outcome: ToolOutcome): read
       return [line('halt', outcome.reason)];
     case 'error': {
       const { code, message, details, haltReason } = outcome;
-      // Users see why an output schema rejects a result; models don't.
+      // Shows users why an output schema rejects a result. Models don't see these issues.
       const issues = code === 'INVALID_RESULT' ? (details?.['issues'] as readonly Issue[]) : [];
       const text = [message, ...(issues ?? []).map((issue) => formatIssues([issue]))].join('\n');
       return [line('error', text), ...(haltReason === undefined ? [] : [line('halt', haltReason)])];
@@ -208,7 +210,7 @@ function shownValue(outcome: Extract<ToolOutcome, { value?: unknown }>): unknown
   return data === undefined ? inspect(outcome.value) : data;
 }
 
-/** Maximum length of a progress line, because a tool may report whole pages. */
+/** The maximum length of a progress line, because a tool may report whole pages. */
 const MOST_SHOWN = 160;
 
 /** Returns a line for the progress that a tool reports. */

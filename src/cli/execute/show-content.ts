@@ -3,8 +3,8 @@ import type { ToolOutcome } from '../../safety/calls.js';
 import { describePart, type ContentPart } from '../../tool/content.js';
 
 /**
- * Describes the parts of a result as text: texts that aren't part of the value, and the kind and
- * size of everything else.
+ * Describes the parts of a result as text: text that isn't part of the value, and the kind and size
+ * of everything else.
  */
 export function contentTexts(outcome: ToolOutcome): readonly string[] {
   if (!('content' in outcome) || outcome.content === undefined) return [];

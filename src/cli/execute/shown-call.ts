@@ -8,12 +8,12 @@ import { wrapWords } from '../terminal/table.js';
 import { paint, plainLine, plainText, seenText, type Terminal } from '../terminal/terminal.js';
 
 /**
- * Maximum width of a question. If nobody reads standard output, its width isn't that of the user's
- * terminal.
+ * The maximum width of a question. Standard output may not be a terminal, so its width can't be
+ * used.
  */
 const MAX_COLUMNS = 80;
 const INDENT = '  ';
-/** Number of lines that are shown at first. */
+/** The number of lines shown at first. */
 const MAX_LINES = 60;
 
 /** A call that the user is asked about. */
@@ -51,7 +51,8 @@ export function callLines(
 }
 
 /**
- * A call that waits for a user. `uncertain` means that it was started, but its outcome is unknown.
+ * A call that waits for a user. `uncertain` means that the call was started, but its outcome is
+ * unknown.
  */
 type PendingCall =
   Pending | { readonly kind: 'uncertain'; readonly toolName: string; readonly input: Json };
@@ -80,8 +81,8 @@ const LEAST_WIDTH = 16;
 /**
  * Returns a call's arguments in lines of at most `width` columns.
  *
- * Every line follows a bar: `│` if a line of the text starts there, `┆` if it continues. So no
- * argument text can pass for output of tooldex itself. Hidden characters are escaped.
+ * Every line starts with a bar: `│` for a new line of the text, `┆` for a wrapped line. With these
+ * bars, text in arguments can't look like output of tooldex itself. Hidden characters are escaped.
  */
 export function shownArguments(input: Json, width: number): readonly string[] {
   if (!isPlainObject(input) || !Object.keys(input).every((name) => SIMPLE_NAME.test(name)))

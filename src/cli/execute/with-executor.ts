@@ -37,8 +37,7 @@ export async function withExecutor<T>(
   const executor: ToolExecutor = new ToolExecutor({
     registry,
     policy: policyOf(registry, options),
-    // If nobody can answer, calls that need approval stay pending, which is more informative than a
-    // denial.
+    // If nobody can answer, calls that need approval stay pending instead of being denied.
     ...(asks &&
       terminal.interactive && {
         confirm: (pending, { signal }) => askToConfirm(terminal, executor, pending, signal),

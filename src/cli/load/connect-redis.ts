@@ -6,7 +6,7 @@ import { wrongUsage } from '../terminal/wrong-usage.js';
 
 /** Options for commands that read other processes' Redis. */
 export const REDIS_OPTIONS = {
-  redis: text('<url>', 'the Redis used by the processes that have the tools', {
+  redis: text('<url>', "the Redis that the agents' processes use", {
     env: 'TOOLDEX_REDIS_URL',
   }),
   redisPrefix: withDefault(
@@ -22,7 +22,7 @@ export const REDIS_OPTIONS = {
 export async function connectRedis(url: string, prefix: string): Promise<RedisStateStore> {
   if (!isRedisUrl(url))
     throw wrongUsage(
-      'Expected --redis or TOOLDEX_REDIS_URL to be redis://host:port, or rediss:// for TLS. It may contain a user, a password and a database number.',
+      'Expected --redis or TOOLDEX_REDIS_URL to be redis://host:port, or rediss:// for TLS. The URL may contain a user, a password and a database number.',
     );
   const store = await RedisStateStore.connect({ url, prefix });
   try {

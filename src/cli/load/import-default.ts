@@ -19,7 +19,7 @@ export async function importDefault(
   }
 }
 
-/** CommonJS compiled from ES modules has its default export one level deeper. */
+/** CommonJS compiled from ES modules nests the default export one level deeper. */
 function defaultOf(module: object): unknown {
   const { default: first } = module as { readonly default?: unknown };
   return isPlainObject(first) && Object.hasOwn(first, 'default') ? first['default'] : first;

@@ -18,7 +18,7 @@ const schema = z.strictObject({
 
 /**
  * Returns the severities of lint rules from the nearest `tooldex.config.json`, looking from `cwd`
- * up to the repository root. Rules set on the command line override them.
+ * up to the repository root. Rules set on the command line override the file's rules.
  *
  * @throws ToolError `INVALID_ARGUMENT` for an unknown rule or setting. The message includes the
  * file name.

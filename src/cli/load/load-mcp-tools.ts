@@ -27,8 +27,8 @@ interface ConfigPlace {
 }
 
 /**
- * Reads the settings of MCP servers from the given file or the default files. Their lock file is
- * next to them.
+ * Reads the settings of MCP servers from the given file or the default files. The lock file is in
+ * the same folder.
  *
  * @throws ToolError `INVALID_ARGUMENT` if there is no file, its content is invalid, or MCP is
  * disabled.
@@ -51,8 +51,8 @@ export async function readMcpConfig({
 }
 
 /**
- * Returns a discovery for the servers in a settings file. If there is a lock file, it finds only
- * approved tools.
+ * Returns a discovery for the servers in a settings file. If there is a lock file, the discovery
+ * finds only approved tools.
  */
 export async function openMcpDiscovery(
   place: ConfigPlace,

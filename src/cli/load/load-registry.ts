@@ -16,8 +16,8 @@ import type { LoadedRegistry } from './loaded-registry.js';
 
 interface LoadChoice {
   /**
-   * Loads the tools of all personas if none is selected. That suits commands that only inspect
-   * tools; a call needs one persona.
+   * Loads the tools of all personas if no persona is selected. Set `everyone` for commands that
+   * only inspect tools, because a call needs one persona.
    */
   readonly everyone?: boolean;
   /** Answers questions from MCP servers. */
@@ -29,8 +29,8 @@ type LoadContext = Pick<Context<ToolPlaces>, 'terminal' | 'cwd' | 'imports' | 'o
 /**
  * Loads the tools, runs `work` with them, and closes them.
  *
- * Everything that didn't load or was skipped is reported. Then the exit code is 1, unless
- * `exitsByResult` is set.
+ * Reports everything that didn't load or was skipped. If something was reported, the exit code is
+ * 1, except with `exitsByResult`.
  */
 export async function withTools(
   context: LoadContext,
@@ -89,7 +89,7 @@ export async function loadRegistry(
     ...{ registry, problems, fileOf, owned: new Map<string, never>() },
     close: () => Promise.resolve(),
   };
-  // Imported on use, because a command starts sooner without the modules that it doesn't need.
+  // Imports modules on use, so that commands start faster.
   if ([patterns, manifests, mcp, openapi].every((place) => place === undefined)) {
     const { createDefaultTools } = await import('../../../tools/index.js');
     const folder = root === undefined ? cwd : existingFolder('--root', root, cwd);
@@ -128,8 +128,8 @@ export async function loadRegistry(
 }
 
 /**
- * Returns the path of the folder passed with an option. @throws ToolError `INVALID_ARGUMENT` if it
- * doesn't exist.
+ * Returns the path of the folder passed with an option. @throws ToolError `INVALID_ARGUMENT` if the
+ * folder doesn't exist.
  */
 export function existingFolder(option: string, name: string, cwd: string): string {
   const folder = resolve(cwd, name);
@@ -190,7 +190,7 @@ async function manifestTools(
       else if (owner !== null || !view.has(name)) left.push(tool);
       continue;
     }
-    // If several personas have a tool with the same name, the persona's name is put before it.
+    // If several personas have the same tool name, adds the persona's name in front.
     const isTaken = [name, ...entry.aliases].some((each) => registry.has(each));
     const prefix = isTaken ? `${(owner ?? 'shared').replace(/[^\w-]+/g, '_')}_` : '';
     registry.register(entry.definition, { prefix });

@@ -5,11 +5,14 @@ import type { ToolMetadataRegistry } from '../../registry/tool-metadata-registry
 export interface LoadedRegistry extends Pick<LoadedTools, 'problems' | 'fileOf'> {
   readonly registry: ToolMetadataRegistry;
   /**
-   * The number of tools in the manifests that only other personas have, and the names of these
-   * personas.
+   * Describes the tools in the manifests that only other personas have: their number, and the
+   * personas' names.
    */
   readonly leftOut?: string;
-  /** The persona of each tool that only one persona has, and the persona's name for the tool. */
+  /**
+   * The persona of each tool that only one persona has, and the tool's name in that persona's
+   * manifest.
+   */
   readonly owned: ReadonlyMap<string, { readonly persona: string; readonly name: string }>;
   /** Closes the tools' connections. */
   readonly close: () => Promise<void>;

@@ -8,13 +8,16 @@ import type { ToolCall } from '../../safety/calls.js';
 import { plainLine, readBounded, type Dialog } from '../terminal/terminal.js';
 import { wrongUsage } from '../terminal/wrong-usage.js';
 
-/** Maximum size of a file of calls, or of one call's input. The executor accepts less. */
+/**
+ * The maximum size of a file of calls, or of one call's input. The executor's own limit is lower.
+ */
 const MAX_BYTES = 4 * 2 ** 20;
 
 /**
  * Returns JSON from a file, or from standard input for `-`.
  *
- * @throws ToolError `INVALID_ARGUMENT` if it can't be read, is larger than 4 MiB, or isn't JSON.
+ * @throws ToolError `INVALID_ARGUMENT` if the file can't be read, is larger than 4 MiB, or isn't
+ * JSON.
  */
 export async function readJsonFile(
   file: string,
@@ -67,11 +70,11 @@ export function parseJsonc(text: string, where: string): unknown {
   );
 }
 
-/** Maximum number of calls in a list. A model makes only a few per turn. */
+/** The maximum number of calls in a list. A model makes only a few calls per turn. */
 const MAX_CALLS = 1_000;
 const name = z.string().min(1).max(256);
 
-// Strict, because a call whose input is under another key would run without it.
+// Refuses unknown keys, because a call whose input has another key would run without input.
 const schema = z
   .array(z.strictObject({ id: name.optional(), name, input: z.unknown().optional() }))
   .max(MAX_CALLS);
@@ -86,7 +89,7 @@ export function readCalls(data: unknown): readonly ToolCall[] {
   const parsed = schema.safeParse(data);
   if (!parsed.success)
     throw refusal(
-      'Expected a list of calls, such as [{"name": "…", "input": {…}}]. Invalid entries by position, from 0',
+      'Expected a list of calls, such as [{"name": "…", "input": {…}}]. These entries are invalid, by position from 0',
       toIssues(parsed.error, data),
     );
   return parsed.data.map(({ id, name, input }, position) => ({

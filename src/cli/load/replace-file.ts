@@ -3,7 +3,7 @@ import { chmod, realpath, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 
 /**
- * Atomically writes or replaces a file. If the process dies before it's done, the old file is still
+ * Atomically writes or replaces a file. If the process dies while writing, the old file stays
  * intact. A link remains a link.
  *
  * @param mode The new permissions. @default those of the old file, or 644

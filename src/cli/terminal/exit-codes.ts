@@ -31,7 +31,7 @@ export function exitCodeOf(outcome: ToolOutcome): number {
     case 'halt':
       return EXIT.ok;
     case 'error':
-      // If the tool itself threw one of these codes, it has run, so the tool failed.
+      // If the tool itself threw one of these codes, `attempts` isn't 0 and the tool has failed.
       return outcome.attempts === 0 &&
         ['INVALID_INPUT', 'LIMIT_EXCEEDED', 'TOOL_NOT_FOUND'].includes(outcome.code)
         ? EXIT.usage

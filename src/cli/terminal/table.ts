@@ -11,7 +11,8 @@ export type Row = Readonly<
 const GAP = '  ';
 const LEAST_WIDTH = 4;
 /**
- * Maximum width of prose. Longer lines are hard to follow, even if the terminal has room for them.
+ * The maximum width of prose. Longer lines are hard to follow, even if the terminal has room for
+ * them.
  */
 export const LONGEST_LINE = 110;
 
@@ -31,7 +32,7 @@ export function table({ columns }: Terminal, rows: readonly Row[]): string {
   );
   const widths = titles.map((_, at) => Math.max(...lines.map((cells) => cells[at]!.text.length)));
   const room = columns - GAP.length * (titles.length - 1);
-  // Words are only broken as a last resort.
+  // Breaks words only as a last resort.
   const words = (at: number) => lines.flatMap((cells) => cells[at]!.text.split(' '));
   const least = titles.map((_, at) => Math.max(...words(at).map(({ length }) => length)));
   while (widths.reduce((sum, width) => sum + width, 0) > room) {

@@ -8,15 +8,15 @@ import { codeOf, wrongUsage } from './wrong-usage.js';
 
 /** The output of a command, and its reader's capabilities. */
 export interface Terminal {
-  /** Writes results to standard output, without colours if the reader can't see them. */
+  /** Writes results to standard output, without colors if the reader can't see colors. */
   out(text: string): void;
   /** Writes text to standard output unchanged. */
   write(text: string): void;
   /** Writes diagnostics to standard error. */
   err(text: string): void;
   /**
-   * Maximum number of characters per line. Tables are fitted to it. Infinite if no user reads the
-   * output, so that nothing is cut.
+   * The maximum number of characters per line. Tables are made to fit. Infinite if no user reads
+   * the output, so that nothing is truncated.
    */
   readonly columns: number;
 }
@@ -24,7 +24,7 @@ export interface Terminal {
 export interface AskOptions {
   /** Text that is already on the line, for the user to edit. */
   readonly prefill?: string;
-  /** Aborting it withdraws the question. */
+  /** Aborting this signal withdraws the question. */
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -39,15 +39,15 @@ export interface Dialog extends Terminal {
    * the input ended, or the question was withdrawn.
    */
   ask(question: string, options?: AskOptions): Promise<string | undefined>;
-  /** Calls the listener when the user presses Ctrl-C, until the returned function is called. */
+  /** Calls the listener when the user presses Ctrl-C. Returns a function that stops this. */
   onInterrupt(listener: () => void): () => void;
 }
 
-/** Width of a terminal that doesn't report its own. */
+/** The width used for a terminal that doesn't report its width. */
 const USUAL_COLUMNS = 80;
 
 /**
- * Returns a process's terminal. Colours follow https://no-color.org.
+ * Returns a process's terminal. Colors follow https://no-color.org.
  *
  * Reserves standard output: output from the user's files goes to standard error, so that it can't
  * mix with results. A reader may close the pipe early (`… | head`).
@@ -111,7 +111,7 @@ function dialogOf(
           if (answer === undefined) process.stderr.write('\n');
           resolve(answer);
         });
-        // While a line is being edited, the terminal sends no signal.
+        // While the user edits a line, Ctrl-C sends no signal to the process.
         lines.on('SIGINT', () => {
           interrupt();
           lines.close();
@@ -171,16 +171,16 @@ function ignoreClosedReader(error: NodeJS.ErrnoException): void {
 
 export type Style = 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'cyan';
 
-/** Returns text in a style. A terminal without colours drops the style. */
+/** Returns text in a style. A terminal without colors drops the style. */
 export const paint = (style: Style, text: string): string =>
   styleText(style, text, { validateStream: false });
 
-/** Writes a diagnostic that starts with a coloured word. */
+/** Writes a diagnostic that starts with a colored word. */
 export function report(terminal: Terminal, style: Style, label: string, text: string): void {
   terminal.err(`${paint(style, label)} ${plainText(text)}`);
 }
 
-/** Returns text as it appears on a terminal with or without colours. */
+/** Returns text as it appears on a terminal with or without colors. */
 export const asShown = (color: boolean, text: string): string =>
   color ? text : stripVTControlCharacters(text);
 
@@ -213,7 +213,7 @@ export async function readBounded(
 // C0 and C1 controls, and the direction marks that can show a text in another order than it's read.
 // eslint-disable-next-line no-control-regex
 const CONTROLS = /[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
-/** Characters that are invisible or look like a space. */
+/** Matches characters that are invisible or look like a space. */
 const UNSEEN = /[\p{C}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]|(?! )\p{Zs}/gu;
 
 /** Returns text on one line, without characters that could control the terminal. */
@@ -229,14 +229,14 @@ export function plainText(text: string): string {
   return text.replace(CONTROLS, (each) => (/[\t\n]/.test(each) ? each : writtenOut(each)));
 }
 
-/** Returns JSON that can't control the terminal. Its meaning is unchanged. */
+/** Returns JSON that can't control the terminal. The meaning of the JSON is unchanged. */
 export function plainJson(value: unknown, indent?: number): string {
   return plainText(JSON.stringify(value, null, indent) ?? 'null');
 }
 
 /**
- * Returns text in which every character is visible, because a call must not hide anything from the
- * user who approves it.
+ * Returns text with every character visible, so that a call can't hide anything from the user who
+ * approves it.
  */
 export function seenText(text: string): string {
   return text.replace(UNSEEN, writtenOut);
@@ -258,13 +258,14 @@ export interface FindingPlace<File = string | null> {
 }
 
 /**
- * Returns `file:line:column`, as far as they are known. Editors and terminals turn it into a link.
+ * Returns `file:line:column`, as far as they are known. Editors and terminals turn this text into a
+ * link.
  */
 export function placeText({ file, line, column }: Partial<FindingPlace>): string {
   return plainLine([file, line, column].filter((part) => part != null).join(':'));
 }
 
-/** Returns a GitHub Actions workflow command. Other CI services understand it too. */
+/** Returns a GitHub Actions workflow command. Other CI services understand this command too. */
 export function annotation(
   severity: 'error' | 'warning',
   title: string,

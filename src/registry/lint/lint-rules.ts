@@ -35,7 +35,7 @@ export const LINT_RULES = {
   'inferred-safety': {
     severity: 'warning',
     *check(entry) {
-      // All other values are inferred from metadata that the author declared.
+      // In all other cases, the values are inferred from metadata that the author declared.
       if (entry.accessMode !== AccessMode.MIXED || !entry.inferred.includes('accessMode')) return;
       const inferred = entry.inferred.filter((axis) => SAFETY_AXES.has(axis));
       yield `declare ${inferred.join(', ')}: inferred as ${inferred.map((axis) => String(entry[axis])).join(', ')}, the strict default`;
@@ -130,7 +130,7 @@ export type LintRuleName = keyof typeof LINT_RULES | keyof typeof CATALOGUE_RULE
 
 const poisoned = new WeakMap<ToolEntry, readonly PoisonedText[]>();
 
-/** Returns what a rule reports in a tool's texts (those that models and users read). */
+/** Returns a rule's findings in the texts about a tool that models and users read. */
 function textsOf(entry: ToolEntry, rule: PoisonedText['rule']): readonly PoisonedText[] {
   const {
     name,

@@ -15,7 +15,7 @@ import { nearDuplicates } from './near-duplicates.js';
 
 /** A problem in a tool's metadata. */
 export interface LintFinding {
-  /** The name of the rule. It's stable, so CI settings can rely on it. */
+  /** The name of the rule. Rule names are stable, so CI settings can rely on them. */
   readonly rule: string;
   readonly severity: 'error' | 'warning';
   readonly toolName: string;
@@ -42,9 +42,9 @@ export interface LintOptions {
   /** The severity of each rule, or `'off'`. @default each rule's own severity */
   readonly rules?: Readonly<Partial<Record<LintRuleName, 'off' | 'error' | 'warning'>>>;
   /**
-   * The rules and allowlist of a `SafetyPolicy`. Names in them that don't belong to any tool are
-   * reported too. The policy itself accepts unknown names, because tools can be registered later.
-   * Patterns with `*` aren't reported. @default none
+   * The rules and allowlist of a `SafetyPolicy`. Also reports names that match no tool. The policy
+   * itself accepts unknown names, because tools can be registered later. Patterns with `*` aren't
+   * reported. @default none
    */
   readonly policy?: NamedTools;
 }
@@ -85,8 +85,8 @@ export function checkLintOptions(
 /**
  * Returns the problems in the metadata of a registry's tools, in registration order, then by rule.
  *
- * @param options Sets the severities of rules, and a policy whose names to check. You can also pass
- * the policy's options directly.
+ * @param options The severities of rules, and a policy whose tool names are checked. You can also
+ * pass the policy's options directly.
  * @throws ToolError `INVALID_ARGUMENT` for an unknown rule.
  */
 export function lintTools(
@@ -210,7 +210,7 @@ export function lintEach<Tool extends LintedTool>(
     category: isUsual(tools, ({ category }) => category !== undefined),
     keywords: isUsual(tools, ({ keywords }) => keywords.length > 0),
   };
-  // If no tool declares flows, the program doesn't use them.
+  // If no tool declares flows, the program doesn't use flows.
   const flows = tools.some(
     ({ entry: { inferred } }) => !inferred.includes('reads') || !inferred.includes('sends'),
   );
@@ -278,8 +278,8 @@ function isBare({ category, keywords, sideEffects, inferred }: ToolEntry): boole
 const AXES = ['priority', 'accessMode', 'dangerLevel', 'executionCategory', 'costTier'] as const;
 
 /**
- * Returns true if most tools have a value, so a tool without it is hard to find. That's the case if
- * there are more tools than a model sees at once and at least three in four have the value.
+ * Returns true if a tool without a value is hard to find because most tools have it. There must be
+ * more tools than a model sees at once, and at least three quarters of them must have the value.
  */
 function isUsual(tools: readonly LintedTool[], has: (entry: ToolEntry) => boolean): boolean {
   return (

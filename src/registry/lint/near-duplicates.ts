@@ -1,7 +1,7 @@
 /** The minimum similarity of two texts that count as almost the same. */
 const NEARLY = 0.8;
 /**
- * The maximum number of earlier texts with the same rare word to compare a text with. This keeps
+ * The maximum number of earlier texts compared with one text for each rare word. The limit keeps
  * the time linear if all texts are alike.
  */
 const MOST_COMPARED = 100;
@@ -10,8 +10,8 @@ const MOST_COMPARED = 100;
  * Finds, for each text, the first earlier text with almost the same words (a Jaccard similarity of
  * at least 0.8), and returns its index.
  *
- * Two sets this similar share at least one of their rarest words, so only texts that share a rare
- * word are compared.
+ * Two texts this similar have at least one of their rarest words in common, so only such texts are
+ * compared.
  *
  * @param meet Returns true if an earlier text and a later text are ever seen together.
  */

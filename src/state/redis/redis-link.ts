@@ -68,7 +68,7 @@ export class RedisLink {
     if (this.#state === 'down')
       throw unavailable(
         'not_connected',
-        `Not connected to Redis (${shortReason(this.#cause)}). It reconnects automatically: try again later.`,
+        `Not connected to Redis (${shortReason(this.#cause)}). tooldex reconnects automatically: try again later.`,
         false,
       );
     try {
@@ -97,8 +97,7 @@ export class RedisLink {
   async #inTime(reply: Promise<unknown>): Promise<unknown> {
     let stopTimer: (() => void) | undefined;
     const late = new Promise<never>((_, reject) => {
-      // Waits one more event-loop turn, because an answer that arrived while this process was busy
-      // may not have been read yet.
+      // Waits one more turn: an answer may have arrived unread while this process was busy.
       stopTimer = systemClock.after(
         this.#timeoutMs,
         () => void nextTurn().then(() => reject(NO_ANSWER)),
@@ -128,8 +127,8 @@ export class RedisLink {
         true,
         error,
       );
-    // Connections to a master stay open when it becomes a replica. Only a new connection finds the
-    // new master.
+    // When a master becomes a replica, its connections stay open.
+    // Only a new connection finds the new master.
     if (code === 'READONLY') this.#reconnect(error);
     return unavailable(
       'refused',

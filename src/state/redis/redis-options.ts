@@ -15,13 +15,13 @@ import {
 export interface RedisStateStoreOptions {
   /**
    * The connection URL: `redis[s]://[[username][:password]@][host][:port][/database]`. Pass either
-   * this or `client`.
+   * `url` or `client`.
    * @default none
    */
   readonly url?: string;
   /**
    * A client from version 5 of the `redis` package, created by your program, for example to set
-   * certificates. Only its settings are used, not its connection. @default none
+   * certificates. The store uses the client's settings, but not its connection. @default none
    */
   readonly client?: {
     readonly options?: object | undefined;
@@ -37,8 +37,8 @@ export interface RedisStateStoreOptions {
    */
   readonly timeoutMs?: number;
   /**
-   * A name that identifies the store if the Redis user can't run `INFO`. You must then make sure
-   * that Redis never comes back with older data, because a fixed identity can't reveal that.
+   * A name that identifies the store if the Redis user can't run `INFO`. With a fixed name, tooldex
+   * can't detect that Redis came back with older data, so you must rule that out.
    * @default the server's `run_id`
    */
   readonly identity?: string;
@@ -46,7 +46,7 @@ export interface RedisStateStoreOptions {
 
 type RedisClientTemplate = NonNullable<RedisStateStoreOptions['client']>;
 
-/** The methods used of a client from version 5 of the `redis` package. */
+/** The methods that tooldex calls on a client from version 5 of the `redis` package. */
 export interface RedisClient {
   on(event: string, listener: (error: unknown) => void): unknown;
   connect(): Promise<unknown>;
@@ -64,7 +64,7 @@ const schema = once(() =>
     url: secret<string>(
       'redis://host:port (rediss:// for TLS), optionally followed by /number for the database',
       isRedisUrl,
-    ).optional(), // The value can contain a password.
+    ).optional(), // The URL can contain a password.
     client: withMethods<RedisClientTemplate>(
       'a client created by createClient from the redis package',
       'duplicate',
@@ -104,8 +104,8 @@ export function checkRedisOptions(options: RedisStateStoreOptions): CheckedRedis
 /** The settings that every client needs, regardless of its other settings. */
 const SETTINGS = Object.freeze({
   RESP: 2,
-  // Refuses commands that can't be sent instead of queuing them, because callers won't wait that
-  // long.
+  // Refuses commands that can't be sent now.
+  // A queued command could be sent long after its caller stopped waiting.
   disableOfflineQueue: true,
   // Redis before 7.2 returns errors for two of the client's setup commands.
   disableClientInfo: true,
@@ -133,8 +133,7 @@ export async function clientMaker({
     createClient({
       ...SETTINGS,
       ...(url !== undefined && { url }),
-      // A silent socket is closed. The pings make sure that a working socket is never silent for
-      // that long.
+      // Closes a silent socket. The pings keep a working socket from being silent for that long.
       pingInterval: timeoutMs / 2,
       socket: {
         ...socket,

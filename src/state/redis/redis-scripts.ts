@@ -31,9 +31,9 @@ return {time[1], time[2], identity()}
 `;
 
 /**
- * ARGV after the guard: the expected value (`1` and the text, or `0` and an empty text if there
- * must be none). Then the next value in the same form. Then the TTL in milliseconds, empty for no
- * expiry, or `keep`.
+ * ARGV after the guard: the expected value, the next value, and the TTL. A value is `1` and its
+ * text, or `0` and an empty text for no value. The TTL is in milliseconds, `keep`, or empty for no
+ * expiry.
  *
  * Returns 1 if the value was written, 0 if not.
  */
@@ -57,13 +57,12 @@ return 1
 `;
 
 /**
- * ARGV after the guard: the number to add; the maximum sum, or empty. Then the TTL in milliseconds,
- * or empty; `1` if the key must exist.
+ * ARGV after the guard: the number to add, the maximum sum (or empty), the TTL in milliseconds (or
+ * empty), and `1` if the key must exist.
  *
  * Returns a status (1 if written, 0 if not, 2 if the value isn't a number), and the current number
- * as text, or empty if there is none. Lua and JavaScript use the same numbers, and 17 digits
- * represent each of them exactly. Redis would truncate a number that isn't returned as text to an
- * integer.
+ * as text, or empty if there is none. The number is returned as text, because Redis would truncate
+ * a number to an integer. 17 digits represent any number of Lua and JavaScript exactly.
  */
 export const INCREMENT = `${GUARD}
 local current = redis.call('GET', KEYS[1])
@@ -84,8 +83,8 @@ return {1, text}
 `;
 
 /**
- * ARGV after the guard: the item; the maximum number of items to keep. Then the length that the
- * list must have, or empty; the TTL in milliseconds, or empty.
+ * ARGV after the guard: the item, the maximum number of items to keep, the length that the list
+ * must have (or empty), and the TTL in milliseconds (or empty).
  *
  * Returns the new length, or 0 if the item wasn't appended.
  */

@@ -31,8 +31,8 @@ import { APPEND, COMPARE_AND_SET, INCREMENT, NOW, RESTARTED } from './redis-scri
  * - A restart (even with persistence) and a failover to a replica change the identity that `now()`
  *   returns. Writes bound to the previous identity are refused.
  * - `FLUSHALL` and deleted keys don't change the identity, because the keys are gone for all
- *   processes. Set Redis's `maxmemory-policy` to `noeviction`, because otherwise Redis might forget
- *   that an approval was used.
+ *   processes. Set Redis's `maxmemory-policy` to `noeviction`. With any other policy, Redis might
+ *   forget that an approval was used.
  */
 export class RedisStateStore implements StateStore {
   readonly #prefix: string;
@@ -52,7 +52,7 @@ export class RedisStateStore implements StateStore {
    *
    * Resolves after at most `timeoutMs` even if Redis can't be reached, so a program can start
    * without Redis. Operations are refused until Redis is connected. Use `available` and
-   * `onAvailability` to find out when it is.
+   * `onAvailability` to find out when Redis is connected.
    *
    * @throws ToolError `INVALID_ARGUMENT` for invalid options, `MISSING_PACKAGE` if `redis` isn't
    * installed.
@@ -156,7 +156,7 @@ export class RedisStateStore implements StateStore {
     return this.#prefix + checkKey(key);
   }
 
-  /** Runs a script that writes, provided that the store still has the given identity. */
+  /** Runs a script that writes. The script fails if the store no longer has the given identity. */
   async #write(
     script: string,
     key: string,
