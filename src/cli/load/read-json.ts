@@ -65,9 +65,7 @@ export function parseJsonc(text: string, where: string): unknown {
   const [first] = errors;
   if (first === undefined) return value;
   const line = text.slice(0, first.offset).split('\n').length;
-  throw wrongUsage(
-    `${where} isn't valid JSON: ${parseErrorWords(first)} on line ${line}.`,
-  );
+  throw wrongUsage(`${where} isn't valid JSON: ${parseErrorWords(first)} on line ${line}.`);
 }
 
 /** The maximum number of calls in a list. A model makes only a few calls per turn. */
