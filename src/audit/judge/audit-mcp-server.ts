@@ -29,16 +29,18 @@ import { factsOfAnnotations, type DeclaredFacts } from './declared-facts.js';
 export interface McpAuditOptions extends Pick<AuditOptions, 'observed' | 'known' | 'onProgress'> {
   /** The folder in which files and packages are looked up. @default process.cwd() */
   readonly cwd?: string;
-  /** The server's name, if the settings contain several. @default the only one */
+  /** The server's name, if the settings contain several servers. @default the only server */
   readonly name?: string;
   /**
-   * The tools from `tools/list`, as a list or as the whole result. With it, the server isn't
-   * started. @default the server is started to list its tools
+   * The tools from `tools/list`, as a list or as the whole result. If you pass them, the server
+   * isn't started.
+   * @default the server is started to list its tools
    */
   readonly listing?: unknown;
   /**
-   * Environment variables for the server's process, in addition to PATH. It gets no other
-   * variables, and an empty HOME. @default none
+   * Environment variables for the server's process, in addition to PATH. The process gets no other
+   * variables, and an empty HOME.
+   * @default none
    */
   readonly env?: Readonly<Record<string, string>>;
   /**
@@ -47,8 +49,9 @@ export interface McpAuditOptions extends Pick<AuditOptions, 'observed' | 'known'
    */
   readonly install?: boolean;
   /**
-   * Also calls the tools that claim to be read-only, with their examples. The server is confined
-   * and restarted for each tool, in a scratch folder. @default no tool is called
+   * Also calls the tools that claim to be read-only, with their examples. For each tool, the server
+   * is started again, confined to a scratch folder.
+   * @default no tool is called
    */
   readonly run?: Omit<RunChoice, 'files'>;
 }
@@ -81,7 +84,7 @@ interface Command {
 
 /** A server's code, and the command that starts it. */
 interface Installed {
-  /** The package's folder. */
+  /** The folder of the server's package. */
   readonly folder: string;
   /** The file that starts the server, relative to the folder. */
   readonly entry: string;
@@ -92,16 +95,16 @@ interface Installed {
  * Compares the declarations of an MCP server's tools with the effects of its installed code. Calls
  * no tool unless `run` is set.
  *
- * The declarations come from `tools/list`. So the server is started with an empty HOME and without
- * this process's environment variables, unless you pass `listing`. Nothing is installed unless
- * `install` is set. The package behind `npx` is looked up in `node_modules`, the global packages
- * and npx's cache.
+ * To get the declarations from `tools/list`, it starts the server with an empty HOME and without
+ * this process's environment variables. If you pass `listing`, it doesn't start the server. It only
+ * installs packages if `install` is set. The package of an `npx` command is looked up in
+ * `node_modules`, the global packages and npx's cache.
  *
  * @param server A folder, a file, a package name, a command (`npx -y some-server`, `node
- * server.js`), or settings as in `readMcpSettings`. If their variables look like keys, the server
- * gets other values.
- * @throws ToolError `INVALID_ARGUMENT` for a server that isn't found, doesn't run on Node or
- * doesn't respond, and for an invalid listing.
+ * server.js`), or settings as in `readMcpSettings`. Variables that look like keys are replaced by
+ * placeholders.
+ * @throws ToolError `INVALID_ARGUMENT` if the server isn't found, doesn't run on Node or doesn't
+ * respond, and for an invalid listing.
  */
 export async function auditMcpServer(
   server: unknown,
@@ -205,8 +208,8 @@ function toolsIn(listing: unknown): readonly unknown[] {
 const WORDS = /(?:[^\s"']|"[^"]*"|'[^']*')+/g;
 
 /**
- * Returns a server's command, as written or from settings. A single word is a folder, file or
- * package.
+ * Returns a server's command, from a text or from settings. A text of a single word is a folder,
+ * file or package.
  */
 function commandOf(
   server: unknown,
@@ -253,7 +256,7 @@ function commandIn(
       'Pass its package or folder, and its tools with --listing.',
     );
   const { command, args, env, cwd } = found.transport;
-  // Servers that need a key start with any key. The real keys aren't passed on.
+  // Servers get placeholders for keys. A server that needs a key starts with any key.
   const harmless = Object.entries(env).map(([variable, value]) => [
     variable,
     SECRET.test(`${variable} ${value}`) ? STAND_IN : harmlessText(value),
@@ -270,7 +273,7 @@ function commandIn(
   };
 }
 
-/** Programs that run a package, with the words before the package's name. */
+/** Programs that run a package, and the words that come before the package's name. */
 const RUNNERS: Readonly<Record<string, readonly string[]>> = {
   npx: [],
   bunx: [],
@@ -345,8 +348,8 @@ function missing(place: string): never {
 }
 
 /**
- * Parses the words after `npx`: the package, its program if the name differs, and the server's
- * arguments.
+ * Parses the words after `npx`: the package, its program if that has a different name, and the
+ * server's arguments.
  */
 function packageIn(words: readonly string[]): {
   readonly spec: string | undefined;
@@ -368,7 +371,10 @@ function packageIn(words: readonly string[]): {
   return { spec, rest: [] };
 }
 
-/** Finds a package by name, nearest first. Installs it if that's allowed. */
+/**
+ * Finds the nearest installed package with a name. If there is none, installs the package if that's
+ * allowed.
+ */
 async function ofName(
   spec: string,
   args: readonly string[],
@@ -409,7 +415,7 @@ async function ofName(
       'none that is found',
       `Nothing is installed without your consent: add --install, or run npm install ${spec}.`,
     );
-  // Installing starts npm, on Windows through a shell.
+  // npm is started through a shell on Windows, so the version must be harmless.
   if (!/^[\w.*+~^-]*$/.test(spec.slice(name.length + 1)))
     throw invalidArgument('a package with a version or a tag, to be installed', spec);
   const prefix = join(homedir(), '.cache/tooldex/audit', spec.replace(/[^\w.@-]/g, '+'));
@@ -430,7 +436,7 @@ async function ofName(
   return ofPackage(realpathSync(join(prefix, 'node_modules', name)), args, asked, bin);
 }
 
-/** Returns the program that a package declares, or else its main file. */
+/** Returns the program that a package declares, or the package's main file if there is none. */
 async function ofPackage(
   folder: string,
   args: readonly string[],
