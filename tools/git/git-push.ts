@@ -4,9 +4,9 @@ import { plainName } from './git-names.js';
 import { type OnRepository, redacted } from './git-repository.js';
 import { CHANGING_GIT, GitTool } from './git-tool.js';
 
-/** Milliseconds allowed for a push, enough for a slow connection. */
+/** Timeout for a push in milliseconds, enough for a slow connection. */
 const PUSH_TIMEOUT_MS = 120_000;
-/** The protocols allowed for remotes. Excludes `ext`, which can start any program. */
+/** The protocols allowed for remotes. `ext` isn't allowed, because it can start any program. */
 const PROTOCOLS = ['https', 'ssh', 'git', 'file'];
 
 const Input = z.object({
@@ -46,7 +46,8 @@ const Input = z.object({
   progressParams: ['remote', 'branch', 'force'],
   timeoutMs: PUSH_TIMEOUT_MS,
   dangerFor: ({ force }) => (force ? 'critical' : 'high'),
-  // The remote may be anywhere.
+  // The remote may be at any address, so a push conflicts with everything else that uses these
+  // protocols.
   conflictKeys: () => ({
     reads: ['git:'],
     writes: ['git:', ...PROTOCOLS.map((protocol) => `${protocol}:`)],
@@ -65,8 +66,8 @@ const Input = z.object({
       { signal },
     );
     const head = await this.repository.commitOf(`refs/heads/${name}`, signal);
-    // Show the address, because the repository's configuration can change where a remote's name
-    // points.
+    // The preview shows the address, because the repository's configuration determines the address
+    // behind a remote's name.
     const places = await this.repository.read(['remote', 'get-url', '--push', '--all', target], {
       signal,
     });
