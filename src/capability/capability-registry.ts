@@ -378,10 +378,10 @@ export class CapabilityRegistry {
     const item = items.seenBy(persona, name);
     if (item !== undefined) return item;
     const known = items.allSeenBy(persona).map((each) => each.name);
-    const whose = persona === null ? 'that is shared' : `of ${persona} or a shared one`;
+    const whose = `${persona === null ? '' : `items of ${persona} and the `}shared items`;
     throw new ToolError(
       'INVALID_ARGUMENT',
-      `${describeValue(name)} is not the name of a ${kind} ${whose}.${didYouMean(name, known)}`,
+      `There is no ${kind} called ${describeValue(name)} among the ${whose}.${didYouMean(name, known)}`,
     );
   }
 }

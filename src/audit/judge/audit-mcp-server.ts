@@ -137,7 +137,7 @@ export async function auditMcpServer(
     else
       skipped.push({
         name: isPlainObject(tool) && typeof tool['name'] === 'string' ? tool['name'] : 'tools/list',
-        reason: expectedGot('tools with a name of their own', 'another entry'),
+        reason: expectedGot('tools with different names', 'another entry'),
       });
   }
   const ran =
@@ -171,7 +171,7 @@ async function runServer(
   options: RunOptions,
 ): Promise<RunResult> {
   if (!/^node(?:\.exe)?$/.test(basename(command)))
-    throw invalidArgument('a server that node runs', command, 'Pass its compiled file.');
+    throw invalidArgument('a server that runs with node', command, 'Pass its compiled file.');
   const root = args
     .slice(1)
     .map((word) => resolve(cwd, word))
@@ -197,11 +197,7 @@ function toolsIn(listing: unknown): readonly unknown[] {
       : []),
   ].find(Array.isArray);
   if (tools === undefined)
-    refuse(
-      'a listing as tools/list gives it',
-      'another value',
-      'It is {"tools": […]}, or the list alone.',
-    );
+    refuse('the result of tools/list', 'another value', 'It is {"tools": […]}, or the list alone.');
   return tools;
 }
 
@@ -251,8 +247,8 @@ function commandIn(
     );
   if (found.transport.kind !== 'stdio')
     refuse(
-      'a server that is started here',
-      'one over the network, whose code is not',
+      'a server that is started by a command',
+      "a server over the network, whose code isn't here",
       'Pass its package or folder, and its tools with --listing.',
     );
   const { command, args, env, cwd } = found.transport;
@@ -412,7 +408,7 @@ async function ofName(
   if (!install)
     refuse(
       `the package ${spec} to be installed`,
-      'none that is found',
+      'no installed package with that name',
       `Nothing is installed without your consent: add --install, or run npm install ${spec}.`,
     );
   // npm is started through a shell on Windows, so the version must be harmless.
@@ -429,7 +425,7 @@ async function ofName(
   ).catch((cause: unknown) => {
     throw new ToolError(
       'INVALID_ARGUMENT',
-      expectedGot(`a package ${spec} that npm can install`, 'a failure of npm'),
+      expectedGot(`a package ${spec} that npm can install`, 'an error from npm'),
       { cause },
     );
   });

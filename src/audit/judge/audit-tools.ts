@@ -320,7 +320,7 @@ export async function expectHonest(
         .map((finding) => `    ${finding.message}${wayOf(finding, '\n      ')}`)
         .join('\n')}`,
   );
-  const message = `${expectedGot(`${tools.length} tools that do what they declare`, `${lying.length} that ${lying.length === 1 ? 'does' : 'do'} more`)}\n\n${told.join('\n')}\n\nDeclare what is true: tooldex audit --fix shows how.`;
+  const message = `${expectedGot(`${tools.length} tools that do what they declare`, `${lying.length} that ${lying.length === 1 ? 'does' : 'do'} more`)}\n\n${told.join('\n')}\n\nCorrect the declarations: tooldex audit --fix shows how.`;
   throw new AssertionError({
     message,
     actual: lying.map(({ name }) => name),

@@ -176,8 +176,8 @@ function* findingsOfFacts(declared: DeclaredFacts, found: FoundFacts): Iterable<
       kind: 'undeclared',
       message:
         axes === undefined
-          ? `declares no readOnlyHint, which clients take for a tool that ${destructive === false ? 'writes' : 'writes and destroys'}${but}`
-          : `declares neither accessMode nor sideEffects, which counts as mixed access of high danger${but}`,
+          ? `declares no readOnlyHint, so clients assume that the tool ${destructive === false ? 'writes' : 'writes and destroys'}${but}`
+          : `declares neither accessMode nor sideEffects, so mixed access and high danger are assumed${but}`,
       ...(writes[0] && { effect: writes[0] }),
     };
   } else if (readOnly) {

@@ -154,7 +154,7 @@ function inputsOf(
   if (entry.manual || (entry.definition.execute === undefined && entry.providers.length === 0))
     return 'a user or another program does its work';
   if (!unsafe && requiresApproval(entry))
-    return `its calls need approval: it ${entry.requiresConsent ? 'requires consent' : isDangerous(entry.dangerLevel) ? `declares or is given the danger ${entry.dangerLevel}` : `is declared ${entry.accessMode}`}`;
+    return `its calls need approval: it ${entry.requiresConsent ? 'requires consent' : isDangerous(entry.dangerLevel) ? `has the danger level ${entry.dangerLevel}` : `is declared ${entry.accessMode}`}`;
   const examples = entry.inputJsonSchema['examples'];
   const own = [
     ...(Object.hasOwn(inputs, nameOf(entry)) ? inputs[nameOf(entry)]! : []),

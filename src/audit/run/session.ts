@@ -234,7 +234,7 @@ async function openServer(
       'PROVIDER_UNAVAILABLE',
       expectedGot(
         'a server in Node that lists its tools',
-        'error' in listing ? listing.error : 'one that starts without the recorder',
+        'error' in listing ? listing.error : 'a server that starts without the recorder',
       ),
     );
   }

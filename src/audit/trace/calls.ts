@@ -433,10 +433,7 @@ export class Calls {
       return UNKNOWN;
     }
     if (!tagsOf(object).some((tag) => tag.startsWith('unread:')))
-      m.unknownCall(
-        `${key === '' ? 'a function' : key} is called on something that is not known`,
-        place,
-      );
+      m.unknownCall(`${key === '' ? 'a function' : key} is called on an unknown value`, place);
     // If only one object or a few classes have a method with this name, the code probably calls
     // that method.
     if (!bare && !COMMON.has(key)) {

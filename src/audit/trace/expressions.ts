@@ -139,7 +139,7 @@ export class Expressions {
       ...options(source).map((one) =>
         one.t === 'const' && !isPartial(one)
           ? this.load(place, String(one.v), how)
-          : unread('a module of a computed name'),
+          : unread('a module with a computed name'),
       ),
     );
   }

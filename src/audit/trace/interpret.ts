@@ -72,7 +72,7 @@ export class Interpreter {
     this.#calls = new Calls(m, known, (place, source) =>
       source?.t === 'const' && !isPartial(source)
         ? this.modules.require(place, String(source.v))
-        : unread('a module of a computed name'),
+        : unread('a module with a computed name'),
     );
     this.classes = this.#calls.classes;
     this.#expressions = new Expressions(m, this.#calls, (place, specifier, how) =>
@@ -109,7 +109,7 @@ export class Interpreter {
     if (m.stack.filter(({ node }) => node === fn.node).length >= 2) return DATA;
     const name = fn.name || 'a function';
     if (m.stack.length >= MAX_DEPTH) {
-      m.unknownCall(`${name} is called deeper than is followed`);
+      m.unknownCall(`${name} is called too deeply to be followed`);
       return UNKNOWN;
     }
     const isArrow = fn.node.type === 'ArrowFunctionExpression';
@@ -145,7 +145,7 @@ export class Interpreter {
     conditions.length = base;
     stack.length = depth;
     via.length = way;
-    if (!isDone) m.unknownCall(`${name} takes more steps than are followed`);
+    if (!isDone) m.unknownCall(`${name} takes too many steps to be followed`);
     const entries = run.entries.slice(from);
     this.#memo.set(key, {
       count: known?.count ?? 1,

@@ -214,14 +214,14 @@ export class Program {
   #load(file: string): Module | undefined {
     const name = this.nameOf(file);
     const skip = (reason: string): undefined => void this.skipped.push({ name, reason });
-    if (this.#modules.size >= MAX_FILES) return skip('more files than are read');
+    if (this.#modules.size >= MAX_FILES) return skip('too many files');
     try {
       const status = statSync(file);
       // Reading from a pipe or device might never end.
       if (!status.isFile()) return skip('not a file');
       const { size } = status;
-      if (size > MAX_FILE_BYTES) return skip('larger than is read');
-      if ((this.#bytes += size) > MAX_ALL_BYTES) return skip('more code than is read');
+      if (size > MAX_FILE_BYTES) return skip('too large');
+      if ((this.#bytes += size) > MAX_ALL_BYTES) return skip('too much code');
       const text = readFileSync(file, 'utf8');
       if (file.endsWith('.json'))
         return {
@@ -232,10 +232,10 @@ export class Program {
           own: this.isOwn(file),
         };
       if (text.length > SAFE_LENGTH && !this.#parsesElsewhere(file))
-        return skip('nested more deeply than is read');
+        return skip('nested too deeply');
       const { program, errors } = this.parser.parse(file, text);
       if (errors.length > 0 && (program['body'] as unknown[]).length === 0)
-        return skip('not JavaScript or TypeScript that parses');
+        return skip('not valid JavaScript or TypeScript');
       return { file, name, text, body: program['body'] as readonly Node[], own: this.isOwn(file) };
     } catch {
       return existsSync(file) ? skip('could not be parsed') : undefined;

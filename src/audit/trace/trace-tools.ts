@@ -206,7 +206,7 @@ function runOne(
       const value = machine.invoke(fn, self, args, { module: fn.module, node: fn.node });
       returned = mergeTags(deepTags(value, 6), machine.touch(value, 6));
     });
-    if (!isDone) machine.unknownCall('it takes more steps than are followed');
+    if (!isDone) machine.unknownCall('it takes too many steps to be followed');
   });
   machine.toolName = undefined;
   const { entries, firstHit, hits, reads, unknowns, visited } = met;

@@ -170,7 +170,7 @@ function join(
         if (same !== undefined && isOwn) taken.add(same);
         return { ...tool, entry: entryOf(definition) };
       } catch (error) {
-        const message = `The tool couldn't be joined with the one it stands for: ${publicMessage(error).replace(/[.]$/, '')}.`;
+        const message = `The tool couldn't be joined with the source's tool that answers its calls: ${publicMessage(error).replace(/[.]$/, '')}.`;
         findings.push(findingAt(place, 'invalid', 'error', message, entry.name));
       }
     }

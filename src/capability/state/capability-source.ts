@@ -83,7 +83,8 @@ function contentOf(
   name: string,
   { definitions, persona = null, issues = [], join }: SourceTools,
 ): SourceContent {
-  if (!definitions.every(isToolDefinition)) throw new TypeError('not all are made with defineTool');
+  if (!definitions.every(isToolDefinition))
+    throw new TypeError('not all of the tools were made with defineTool');
   const owner = ownerKey(persona) === '' ? null : persona;
   const place = placeless(owner, name);
   return {

@@ -141,7 +141,7 @@ export function resolveWork(
 }
 
 /** The fields that refer to other items, and the kind of item that each field refers to. */
-const WHAT = { required_skills: 'a skill', required_tools: 'a tool', task_graph: 'a task' };
+const WHAT = { required_skills: 'skill', required_tools: 'tool', task_graph: 'task' };
 
 function danglingReference(
   { owner, placeOf }: RawWork,
@@ -151,12 +151,12 @@ function danglingReference(
   known: Known,
 ): CapabilityFinding {
   const owners = known.ownersOf(missing).map((each) => each.owner);
-  const whose = owner === null ? 'shared' : `of ${owner} or shared`;
+  const whose = `${owner === null ? '' : `items of ${owner} and the `}shared items`;
   const names = known.all.map((each) => each.name);
   const hint =
     owners.length > 0
-      ? `, which only ${owners.join(', ')} ${owners.length === 1 ? 'has' : 'have'}.`
+      ? `; only ${owners.join(', ')} ${owners.length === 1 ? 'has' : 'have'} it.`
       : `.${didYouMean(missing, names)}`;
-  const message = `${describeValue(missing)} is not ${WHAT[path[0]]} that is ${whose}${hint}`;
+  const message = `There is no ${WHAT[path[0]]} called ${describeValue(missing)} among the ${whose}${hint}`;
   return findingAt(placeOf(path), 'dangling', 'warning', message, name);
 }

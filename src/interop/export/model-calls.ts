@@ -94,7 +94,7 @@ export function withMethods<Tool, Message>(
           if (seen.has(id))
             throw new ToolError(
               'INVALID_INPUT',
-              `Expected a unique id for every call, got ${describeValue(id)} twice. This call didn't run. Call it again.`,
+              `Expected a unique id for every call, got ${describeValue(id)} twice. This call didn't run. Repeat it.`,
             );
           seen.add(id);
           const name = codec.decode(written) ?? unknownName(written, exported);

@@ -90,9 +90,10 @@ export function elicitationOf(server: string, onElicit: OnElicit, clock: Clock):
       const answered = (async () => onElicit(server, params, about))().catch((cause: unknown) => {
         // The server sees this message, so it doesn't quote the program's error, which may contain
         // hosts, paths and credentials.
-        throw new Error('The question could not be answered: the program that does so failed.', {
-          cause,
-        });
+        throw new Error(
+          "The question couldn't be answered, because the program's onElicit function failed.",
+          { cause },
+        );
       });
       const { action, content = {} } = await untilAborted(
         answered,

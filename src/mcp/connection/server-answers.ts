@@ -51,7 +51,7 @@ export function callFailure(
     return fail(`${label} refused the call: ${publicMessage(error)}`, { code: error.code });
   const refused = (why: string) => unavailable(`${label} refused the call: ${why}.`, error);
   if (error instanceof sdk.InsufficientScopeError)
-    throw refused('the token lacks scopes that it requires');
+    throw refused('the token lacks scopes that the server requires');
   if (error instanceof sdk.SdkHttpError && error.status === 401)
     throw loginNeeded(
       `${label} rejected the token in "headers" (HTTP status 401). Send a valid token.`,
@@ -61,7 +61,7 @@ export function callFailure(
   if (error instanceof sdk.SdkError) {
     if (error.code === sdk.SdkErrorCode.UnsupportedResultType)
       return fail(
-        `${label} requested a kind of input that isn't supported during the call. Call the tool from a client that supports it.`,
+        `${label} asked for input in a way that isn't supported. Call the tool from a client that supports it.`,
       );
     if (error.code === sdk.SdkErrorCode.InvalidResult)
       throw new ToolError('INVALID_RESULT', `${label}'s response violates the protocol.`, {

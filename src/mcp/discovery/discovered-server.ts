@@ -200,7 +200,7 @@ export class DiscoveredServer {
     if (this.#login !== undefined) return this.#login;
     throw new ToolError(
       'INVALID_ARGUMENT',
-      `${labelOf(this.server.name)} has no login. Only HTTP servers without a token in their headers do.`,
+      `${labelOf(this.server.name)} has no login, because only HTTP servers without a token in their headers need one.`,
     );
   }
 

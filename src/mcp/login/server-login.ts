@@ -132,7 +132,7 @@ export class ServerLogin implements AuthProvider {
     const wanted = computeScopeUnion(tokens?.scope, missed);
     if (this.#isMachine) return this.#authorize(without({ scope: wanted }));
     await this.#update((login) => ({ ...login, ...without({ wanted }) }));
-    throw this.#needed('the current login lacks scopes that it requires');
+    throw this.#needed('the current login lacks scopes that the server requires');
   }
 
   /**

@@ -39,7 +39,7 @@ export function answerToQuestion(entry: ToolEntry, { text, data }: Answer): Call
   )
     return answerResult(entry, data, [{ type: 'text', text }]);
   return errorResult(
-    `${entry.name} ran, but its output schema requires the answer to be an object, and it is ${describeValue(data)}. The answer:`,
+    `${entry.name} ran, but its output schema requires an object, and the answer is ${describeValue(data)}. The answer:`,
     text,
   );
 }
@@ -86,7 +86,7 @@ export function refusedUnasked(
   outcome: Extract<ToolOutcome, { status: 'approval_required' }>,
 ): CallToolResult {
   return errorResult(
-    `${readOutcome(outcome).text} This client can't ask the user. The operator of this server can allow such calls with tooldex mcp serve --yes ${outcome.pending.danger}, with a policy rule, or for tools from MCP servers with access and consent in their settings.`,
+    `${readOutcome(outcome).text} This client can't ask the user. The operator of this server can allow such calls with tooldex mcp serve --yes ${outcome.pending.danger} or with a policy rule. For tools from MCP servers, access and consent in their settings work too.`,
   );
 }
 

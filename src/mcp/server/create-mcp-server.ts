@@ -259,7 +259,7 @@ export function createMcpServer(
 }
 
 const NO_CONVERSATION =
-  'Requests without a session have no conversation, so what their calls read isn\'t tracked. Return a conversationId from "context".';
+  'Requests without a session have no conversation, so the policy can\'t track what their calls read. Return a conversationId from "context".';
 
 async function importServerSdk(): Promise<ServerSdk> {
   const missing = missingPackage('@modelcontextprotocol/server');

@@ -124,14 +124,14 @@ export class ToolCalls {
     const { entry, input } = call;
     if (before.toolName !== entry.name || before.inputDigest !== digestOf(input))
       return errorResult(
-        `This answer belongs to a different call to ${entry.name}. Call the tool again.`,
+        `This answer is for a different call of ${entry.name}. Call the tool again.`,
       );
     if (before.kind === 'question') return this.#afterQuestion(call, request, before, accepted);
     const answers = new Map(before.keys.map((key) => [key, answerOf(answer(key))] as const));
     const resume = this.#options.running.resume(before.callId, answers, request.mcpReq.signal);
     if (resume === undefined)
       return errorResult(
-        `${entry.name} is no longer waiting for this answer: the call has ended or is running in another process. Check what it did before calling it again.`,
+        `${entry.name} is no longer waiting for this answer: the call has ended or is running in another process. Check what the call did before you call the tool again.`,
       );
     return this.#follow(call, request, before.callId, () => resume);
   }

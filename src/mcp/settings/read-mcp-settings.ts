@@ -194,7 +194,7 @@ export function readMcpSettings(input: unknown): McpSettings {
   if (defaultServer && !isDefault)
     warnings.push({
       path: place('defaultServer'),
-      message: `There is no loaded server called ${JSON.stringify(defaultServer)}, so manifests must specify their server.`,
+      message: `No loaded server is called ${JSON.stringify(defaultServer)}, so manifests must specify their server.`,
     });
   const settings = cloneFrozen({
     enabled: enabled ?? (inputs !== undefined || place('servers')[0] === 'mcpServers'),

@@ -26,6 +26,6 @@ export function wrongMirroredHeader(inputSchema: unknown): string | undefined {
     );
   };
   return isWrong(inputSchema, 'root')
-    ? `Each "${KEY}" must name a header of its own, on a string, integer or boolean reached through "properties" alone.`
+    ? `Each "${KEY}" must name a different header, and belong to a string, integer or boolean that is reached only through "properties".`
     : undefined;
 }

@@ -38,7 +38,7 @@ export function mcpToolName(
   const name = server === '' ? `mcp.${fit.replaceAll('.', encoded('.'))}` : `mcp.${server}.${fit}`;
   if (tool.trim().length > LONGEST || name.length > LONGEST)
     return {
-      refused: `The tool's name together with its server's is longer than ${LONGEST} characters. Shorten the server's name, or deny the tool.`,
+      refused: `The server's and the tool's name together have more than ${LONGEST} characters. Shorten the server's name, or deny the tool.`,
     };
   return { name };
 }
