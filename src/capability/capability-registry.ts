@@ -378,7 +378,7 @@ export class CapabilityRegistry {
     const item = items.seenBy(persona, name);
     if (item !== undefined) return item;
     const known = items.allSeenBy(persona).map((each) => each.name);
-    const whose = `${persona === null ? '' : `items of ${persona} and the `}shared items`;
+    const whose = persona === null ? 'shared items' : `items of ${persona} and the shared items`;
     throw new ToolError(
       'INVALID_ARGUMENT',
       `There is no ${kind} called ${describeValue(name)} among the ${whose}.${didYouMean(name, known)}`,

@@ -32,10 +32,7 @@ import {
   type Value,
 } from './values.js';
 
-/**
- * A condition for reaching a place in the code. A test is `special` if ordinary input doesn't pass
- * it.
- */
+/** A condition for reaching some code. A test is `special` if ordinary input doesn't pass it. */
 export interface Condition {
   readonly tags: Tags;
   readonly special: boolean;
@@ -43,9 +40,7 @@ export interface Condition {
 }
 /** The condition of code inside a `catch`. */
 export const CAUGHT: Condition = { tags: [], special: false, kind: 'catch' };
-/**
- * The condition of code inside a callback that runs later, or inside one of several alternatives.
- */
+/** The condition of code in a callback that runs later, or in one of several alternatives. */
 export const PERHAPS: Condition = { tags: [], special: false, kind: 'later' };
 
 /** An effect, with the conditions and calls that led to it. */
@@ -107,10 +102,7 @@ const ALL_ARGUMENTS = /^arg:(?:params|args|arguments|input|options)?$/u;
 
 /** The state while code is followed: limits, conditions, observations and memory. */
 export class Machine {
-  /**
-   * The epoch: 0 during the program's start, 1 during a call. A value created in epoch 0 outlives
-   * the call.
-   */
+  /** 0 during the program's start, 1 during a call. Values from the start outlive the call. */
   epoch = 0;
   steps = 0;
   limit = Infinity;
@@ -127,10 +119,7 @@ export class Machine {
   #quiet = 0;
   /** True if the code has opened a database in read-only mode. */
   readOnlyData = false;
-  /**
-   * The name of the tool that is followed. Each use of an equal string in the code increases
-   * `hits`.
-   */
+  /** The name of the tool that is followed. Code that uses an equal string increases `hits`. */
   toolName: string | undefined;
   /** The names of properties and variables that the code reassigns. */
   readonly assigned = new Set<string>();
@@ -244,10 +233,7 @@ export class Machine {
     return undefined;
   }
 
-  /**
-   * Returns the parent of an object or class if it isn't in the audited code, such as a package's
-   * class.
-   */
+  /** Returns the parent of an object or class if it's foreign, such as a package's class. */
   base(object: Value): Value | undefined {
     let at: Value | undefined = object;
     for (let depth = 0; depth < 16 && (at?.t === 'obj' || at?.t === 'class'); depth++)
@@ -429,8 +415,7 @@ export class Machine {
 
   /** Records a change to a built-in function or object. Its behaviour is unknown from then on. */
   #patch({ module, path }: Native, key: string | undefined): void {
-    // Servers replace `console` functions to redirect their output. That has no effect outside the
-    // process.
+    // Servers replace `console` functions to redirect their own output, which isn't an effect.
     if (
       path.at(-1) === '()' ||
       path[0] === 'console' ||
@@ -469,10 +454,7 @@ export class Machine {
     return this.epoch > object.born ? this.#fromState(value, `o${object.id}[]`) : value;
   }
 
-  /**
-   * Marks everything in a value as read if it's older than the call. Returns the tags of the memory
-   * it was read from.
-   */
+  /** Marks everything in a value as read if it's older than the call. Returns the memory's tags. */
   touch(value: Value, depth = 4): Tags {
     if (value.t === 'union') return mergeTags(...value.of.map((one) => this.touch(one, depth)));
     if (value.t !== 'obj' || depth === 0) return [];
@@ -547,8 +529,7 @@ export class Machine {
     if (this.epoch === 0) return;
     if (this.#leaving > 0) this.released.add(state);
     const object = /^o\d+/u.exec(state)?.[0];
-    // If the code tested the same memory before changing it, the memory is a cache, and changing it
-    // isn't an effect.
+    // If the code tested the same memory before changing it, the memory is a cache.
     const cached = this.conditions.some(({ tags }) =>
       tags.some(
         (tag) =>

@@ -151,7 +151,7 @@ function danglingReference(
   known: Known,
 ): CapabilityFinding {
   const owners = known.ownersOf(missing).map((each) => each.owner);
-  const whose = `${owner === null ? '' : `items of ${owner} and the `}shared items`;
+  const whose = owner === null ? 'shared items' : `items of ${owner} and the shared items`;
   const names = known.all.map((each) => each.name);
   const hint =
     owners.length > 0
