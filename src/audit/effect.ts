@@ -169,10 +169,7 @@ export function doingOf(effect: Effect): string {
   return `${words} (${call})${certainty === 'may' && argument !== undefined ? ` where "${argument}" says so` : ''}`;
 }
 
-/**
- * Returns true if some input certainly leads to the effect, whatever the input is or depending on
- * an argument.
- */
+/** Returns true if some input certainly causes the effect. */
 export function isProven({ certainty, argument }: Effect): boolean {
   return certainty === 'does' || argument !== undefined;
 }

@@ -260,8 +260,7 @@ function compileConstraint(constraint: string): VersionTest {
   const compilePiece = (piece: string): VersionTest => {
     const isExcluded = /^!=\s*[\dvxX*]/.test(piece);
     const text = piece.replace(isExcluded ? '!=' : /^={2,3}(?!=)/, isExcluded ? '' : '=');
-    // Pre-release versions match like other versions, because queries should find everything in the
-    // catalogue.
+    // Pre-release versions match too, so that queries find everything in the catalogue.
     const range = new semver.Range(text, { includePrerelease: true });
     return (version) => range.test(version) !== isExcluded;
   };

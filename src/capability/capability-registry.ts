@@ -333,8 +333,7 @@ export class CapabilityRegistry {
         this.#options.sources.map((source, index) => loadSource(source, force, before[index])),
       ),
     ]);
-    // If a source announced tools while it was loading, the announcement is newer than its
-    // response.
+    // Tools announced while a source was loading are newer than its response.
     const sources = loaded.map((content, index) => {
       const now = this.#inputs.sources[index];
       return now === undefined || now === before[index] ? content : now;
@@ -347,8 +346,7 @@ export class CapabilityRegistry {
     // While files are watched, a refresh usually finds no change.
     const isSame = before !== EMPTY && isDeepStrictEqual(dataOf(inputs), dataOf(this.#inputs));
     const state = isSame ? before : build(inputs, this.#live, before);
-    // Nothing is awaited between these assignments, so readers see either the whole change or
-    // nothing.
+    // Nothing is awaited here, so readers never see half of the change.
     this.#inputs = inputs;
     this.#state = state;
     const { revision, contents } = state;

@@ -29,8 +29,8 @@ export class PersonaViews {
     )
       return view.registry;
     const registry = new ToolMetadataRegistry();
-    // With `replace`, two tools may have the same alias. A tool's own name takes precedence over
-    // another tool's alias.
+    // With `replace`, two tools may have the same alias.
+    // A tool's own name takes precedence over another tool's alias.
     registry.registerAll(
       tools.map(({ entry }) => entry.definition),
       { replace: true },

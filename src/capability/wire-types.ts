@@ -1,5 +1,5 @@
-// The package only exports the summary and its items by name. Types of their parts are declared
-// inline, so that a user's exported declarations can mention a part that has no exported name.
+// The package only exports the summary and its items by name.
+// Types of their parts are declared inline, so that users' declarations can contain them.
 
 interface ItemWire {
   readonly name: string;
@@ -108,8 +108,8 @@ type Invocation = {
 };
 
 /**
- * The calls that the statistics are computed from, oldest first. Only in responses about a single
- * tool.
+ * The calls that the statistics are computed from, oldest first. Present only in responses about a
+ * single tool.
  */
 type Samples = readonly {
   readonly at: number;

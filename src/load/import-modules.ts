@@ -45,8 +45,8 @@ export async function* importModules(
   cwd: string,
   { deadlineMs = IMPORT_DEADLINE_MS, onImport }: ImportOptions = {},
 ): AsyncGenerator<ImportedModule> {
-  // JavaScript files are also loaded with tsx if there are TypeScript files. Both may import the
-  // same module, whose tools must not exist twice.
+  // JavaScript files are also loaded with tsx if there are TypeScript files.
+  // Both may import the same module, whose tools must not exist twice.
   const tsx = files.some(isTypeScript)
     ? await loadTsx().catch((error: unknown) => ({ error }))
     : undefined;
@@ -64,8 +64,7 @@ export async function* importModules(
   try {
     for (const file of files) {
       const path = resolve(cwd, file);
-      // Without this, tsx would use the tsconfig in the current folder, which may set a different
-      // decorator mode.
+      // By default, tsx uses the current folder's tsconfig, whose decorator mode may differ.
       const tsconfig = nearest(dirname(path), 'tsconfig.json');
       onImport?.(file);
       try {

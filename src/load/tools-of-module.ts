@@ -37,8 +37,7 @@ export async function toolsOfModule(module: object) {
   const values = await Promise.all(
     exportsOf(module).map(async ([name, value]) => (isMaker(name, value) ? await value() : value)),
   );
-  // Instances come first, because a tool that an instance and its class both have is only added
-  // once.
+  // Instances come first: a tool that both an instance and its class have is added once.
   const sources = [...objectsIn(values)].sort(
     (one, other) => Number(typeof one === 'function') - Number(typeof other === 'function'),
   );

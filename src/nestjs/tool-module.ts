@@ -115,8 +115,7 @@ function moduleWith(
       {
         provide: Symbol('end of ToolModule'),
         inject: [ToolExecutor],
-        // The executor isn't closed earlier, because until now the application still answered
-        // requests, which can call tools.
+        // Until now, the application still answered requests, which can call tools.
         useFactory: (executor: ToolExecutor) => ({
           onApplicationShutdown: () => executor.close(),
         }),

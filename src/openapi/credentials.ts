@@ -44,8 +44,8 @@ export function authorizationFor(
   const ready = security
     .map(Object.keys)
     .filter((each) => each.every((name) => Object.hasOwn(credentials, name)));
-  // An empty alternative makes credentials optional. Others are preferred if their credentials are
-  // available.
+  // An empty alternative makes credentials optional.
+  // Others are preferred if their credentials are available.
   const names = ready.find((each) => each.length > 0) ?? (security.length === 0 ? [] : ready[0]);
   if (names === undefined) return undefined;
   return async (request, context) => {

@@ -130,8 +130,7 @@ function plainText(value: unknown): string {
  * so such an operation must be loaded separately.
  */
 function otherServer(root: Part, item: Part, own: Part): string | undefined {
-  // Addresses are compared without `https:`, because the upgrade adds it to copies of server
-  // addresses that lack it.
+  // The upgrade to OpenAPI 3.1 may add `https:` to copies of an address.
   const urlOf = (servers: unknown) => {
     const { url } = partAt(root, listOf(servers)[0]);
     return typeof url === 'string' ? url.replace(/^https?:/, '') : '';

@@ -41,8 +41,8 @@ export function exponentialBackoff(failures: number, options: BackoffOptions = {
     throw invalidArgument('a number of failures, 0 or more', failures);
   const { baseMs, capMs, random, jitter } = checkOptions(schema, options, 'options of the backoff');
   if (failures === 0) return 0;
-  // 2^1023 is the largest power of two that a number can represent. Even if the product is
-  // infinite, the cap limits it.
+  // 2^1023 is the largest power of two that a number can represent.
+  // Even if the product is infinite, the cap limits it.
   const bound = Math.min(capMs, baseMs * 2 ** Math.min(failures - 1, 1_023));
   return jitter === 'none' ? bound : random() * bound;
 }

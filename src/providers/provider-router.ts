@@ -139,8 +139,7 @@ export class ProviderRouter {
       }
       const success = result.status !== 'failed';
       const probe = pass.kind === 'probe' ? { probe: true as const } : {};
-      // Probes aren't recorded, because a few probes of an unavailable provider could outweigh the
-      // results of its calls.
+      // Probes aren't recorded, because they could outweigh the results of real calls.
       if (pass.kind === 'call')
         this.#health.record({ kind: 'provider', name: slot.healthName, success, latencyMs });
       slot.tell({ type: 'provider-attempt', success, latencyMs, kind: pass.kind });

@@ -158,8 +158,8 @@ export class ProviderSlot {
   }
 
   succeeded(pass: Pass): void {
-    // If the provider is available, any success ends a series of failures. If it's backing off,
-    // only the probe's success is used: older calls don't show its current state.
+    // If the provider is available, any success ends a series of failures.
+    // If it's backing off, only the probe shows its current state.
     if (this.#state !== pass.state && this.#state.kind !== 'available') return;
     const wasOut = this.#state.kind !== 'available';
     this.#state = AVAILABLE;
@@ -332,7 +332,7 @@ export function tellSafely<T>(listener: ((value: T) => void) | undefined, value:
   try {
     listener?.(value);
   } catch {
-    // Listeners can't change what happened.
+    // A listener's error is ignored.
   }
 }
 

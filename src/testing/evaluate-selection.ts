@@ -72,7 +72,7 @@ export interface SelectionEvaluation {
   readonly confused: readonly Confusion[];
   /** The tools that weren't selected for any request. */
   readonly neverSelected: readonly string[];
-  /** Changes that would fix misses. Only with the `suggest` option. */
+  /** Changes that would fix misses. Present only with the `suggest` option. */
   readonly suggestions: readonly SuggestedFix[];
 }
 

@@ -70,8 +70,7 @@ const schema = once(() =>
         'true, false, or a function that decides',
       )
       .optional(),
-    // An executor is refused here, because it would be read as an empty options object and its
-    // policy ignored.
+    // An executor is refused, because its policy would be ignored.
     executor: z
       .custom<NonNullable<RunToolOptions['executor']>>(
         isPlainObject,

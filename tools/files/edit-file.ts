@@ -78,8 +78,7 @@ export class EditFile extends FileTool {
         );
       }
       const replacements = replaceAll ? text.split(find).length - 1 : 1;
-      // The size is computed before the text is built, because many short matches with a long
-      // replacement could exhaust the memory.
+      // The size is computed first, because building the text could exhaust the memory.
       const length = text.length + replacements * (replace.length - find.length);
       if (length > this.files.maxWriteBytes)
         throw new ToolError(

@@ -65,8 +65,7 @@ export class GitCommit extends GitTool {
     const chosen = relativePaths(paths);
     if (message.trim() === '' || message.includes('\0'))
       return fail('The commit message must contain text and no NUL characters.');
-    // The identity is checked first, because without one the commit would fail after the files were
-    // staged.
+    // Without an identity, the commit would only fail after the files are staged.
     const identity = await this.repository.write(['var', 'GIT_COMMITTER_IDENT'], { signal });
     if (identity.exitCode !== 0)
       return fail('No git identity is configured. Set user.name and user.email.');
@@ -82,8 +81,8 @@ export class GitCommit extends GitTool {
       return fail(
         `A file with secrets is staged: ${staged.path}. Unstage it, or list the paths to commit.`,
       );
-    // Only changed files are passed. For a folder, git would enter its submodules and apply their
-    // configuration.
+    // Only changed files are passed.
+    // For a folder, git would enter its submodules and apply their configuration.
     const unstaged = changes.filter(({ inTree }) => inTree).map(({ path }) => path);
     // If the list of paths were empty, git would add everything.
     if (unstaged.length > 0) {

@@ -75,8 +75,8 @@ function commitsOf(range: string): string {
 }
 
 /**
- * Drops headers without a diff. Git prints them for files that differ from the index only in their
- * timestamps.
+ * Drops headers without a diff. Git prints such headers for files that differ from the index only
+ * in their timestamps.
  */
 function withoutEmptyHeaders(diff: string): string {
   const lines = diff.split('\n');

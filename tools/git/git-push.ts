@@ -46,8 +46,7 @@ const Input = z.object({
   progressParams: ['remote', 'branch', 'force'],
   timeoutMs: PUSH_TIMEOUT_MS,
   dangerFor: ({ force }) => (force ? 'critical' : 'high'),
-  // The remote may be at any address, so a push conflicts with everything else that uses these
-  // protocols.
+  // The remote may be at any address of these protocols.
   conflictKeys: () => ({
     reads: ['git:'],
     writes: ['git:', ...PROTOCOLS.map((protocol) => `${protocol}:`)],
@@ -66,8 +65,7 @@ const Input = z.object({
       { signal },
     );
     const head = await this.repository.commitOf(`refs/heads/${name}`, signal);
-    // The preview shows the address, because the repository's configuration determines the address
-    // behind a remote's name.
+    // The repository's configuration decides which address a remote's name means.
     const places = await this.repository.read(['remote', 'get-url', '--push', '--all', target], {
       signal,
     });

@@ -200,8 +200,7 @@ export class GitRepository {
     const real = await Promise.all(
       [top, ...folders].map((folder) => realpath(folder).catch(() => '')),
     );
-    // `core.worktree`, a `.git` file or a link could turn any other folder on the machine into the
-    // repository.
+    // `core.worktree`, a `.git` file or a link could make any folder the repository.
     if (
       real[0] !== root ||
       real.length !== 3 ||
@@ -236,8 +235,7 @@ export class GitRepository {
       env: {
         ...ENVIRONMENT,
         GIT_LITERAL_PATHSPECS: pathspecs ? '0' : '1',
-        // Otherwise git would fetch a missing object of a partial clone with a program that the
-        // configuration sets.
+        // Keeps git from fetching missing objects of a partial clone with a configured program.
         GIT_ALLOW_PROTOCOL: protocols.join(':') || 'none',
         ...Object.fromEntries(
           settings.flatMap(([key, value], i) => [

@@ -58,8 +58,7 @@ export class GitStatus extends GitTool {
     );
     if (result.exitCode !== 0) return this.repository.failed('show the status', result);
     const records = result.stdout.split('\0');
-    // The last record also ends with NUL, so the text after it is empty, or part of a truncated
-    // record.
+    // The text after the last NUL is empty, or part of a truncated record.
     records.pop();
     const header = headerOf(records);
     const files = filesOf(records);

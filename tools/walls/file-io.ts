@@ -72,8 +72,7 @@ export function requireUnchanged(path: string, real: string, opened?: Stats): vo
  */
 export async function readFileBytes(path: string, real: string, maxBytes: number): Promise<Buffer> {
   requireFile(path, await lstat(real));
-  // If the file was replaced with a FIFO, opening it without `O_NONBLOCK` would wait forever for a
-  // writer.
+  // Without `O_NONBLOCK`, opening a FIFO would wait forever for a writer.
   const file = await open(real, constants.O_RDONLY | constants.O_NONBLOCK | NO_FOLLOW);
   try {
     const opened = await file.stat();

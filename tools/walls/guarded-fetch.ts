@@ -25,7 +25,7 @@ interface FetchOptions {
    * Timeout in milliseconds for the whole request: name lookup, redirects and body. @default 15,000
    */
   readonly timeoutMs?: number;
-  /** @default Maximum number of redirects followed. @default 5 */
+  /** Maximum number of redirects that are followed. @default 5 */
   readonly maxRedirects?: number;
 }
 

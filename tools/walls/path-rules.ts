@@ -2,7 +2,7 @@ import { isAbsolute, posix, relative, sep } from 'node:path';
 import { ToolError } from '../../src/index.js';
 import { globMatcher } from './glob-matcher.js';
 
-/** Maximum length of a path in characters. Linux accepts no longer paths. */
+/** Maximum length of a path in characters. Linux doesn't accept longer paths. */
 export const MAX_PATH_LENGTH = 4_096;
 /** Maximum number of characters of a refused path that an error quotes. */
 const SHOWN_LENGTH = 200;
@@ -66,17 +66,16 @@ export function segmentsOf(path: unknown, roots: readonly string[]): string[] {
     throw forbiddenPath(path, "a path must be text that isn't empty");
   if (path.length > MAX_PATH_LENGTH)
     throw forbiddenPath(path, `a path can have at most ${MAX_PATH_LENGTH} characters`);
-  // A NUL truncates the path in system calls. Line breaks and escape characters can forge lines in
-  // logs and listings.
+  // A NUL truncates the path in system calls.
+  // Line breaks and escape characters can forge lines in logs and listings.
   if ([...path].some((character) => character < ' ' || character === '\x7f'))
     throw forbiddenPath(path, "control characters aren't allowed");
-  // Windows paths are refused on every system: there, a backslash is a separator, and a drive or
-  // `\\server` leaves the root.
+  // Paths mean the same on every system, so the forms of Windows are refused everywhere.
   if (path.includes('\\')) throw forbiddenPath(path, 'segments must be separated by "/"');
   if (path.startsWith('//')) throw forbiddenPath(path, "network paths aren't allowed");
   if (/^(?:[a-z]|file):/i.test(path)) throw forbiddenPath(path, "drives and URLs aren't allowed");
-  // No shell expands `~` here. But if a folder had that name, a shell command could later expand
-  // it.
+  // No shell expands `~` here.
+  // But if a folder had that name, a shell command could later expand it.
   if (path === '~' || path.startsWith('~/'))
     throw forbiddenPath(path, "the home folder can't be reached");
 

@@ -175,8 +175,7 @@ export class ProgramWall {
   }
 
   #checkProgram(program: string): void {
-    // A path could point to a file that the model has just written, and a leading hyphen could be
-    // read as an option.
+    // A path could lead to a file that the model wrote. A hyphen could start an option.
     const bare =
       program !== '' &&
       !program.startsWith('-') &&
@@ -224,8 +223,7 @@ async function folderInside(root: string, folder: string): Promise<string> {
   const wanted = resolve(root, folder);
   if (!isInside(root, wanted)) throw outside();
   const real = await realpath(wanted).catch(() => undefined);
-  // The folder is checked again after following links, because a link below the root may lead
-  // outside.
+  // Checks the folder again, because a link below the root may lead outside.
   if (real !== undefined && !isInside(root, real)) throw outside();
   if (real === undefined || !(await stat(real)).isDirectory())
     throw new ToolError(
@@ -287,8 +285,7 @@ function launch(
 ): Promise<ProgramResult> {
   const program = basename(file);
   return new Promise((settle, reject) => {
-    // `detached` makes the program the leader of its own process group, so that the whole group can
-    // be killed.
+    // `detached` gives the program its own process group, which can be killed as a whole.
     const child = spawn(file, argv, {
       cwd,
       env,
@@ -329,8 +326,7 @@ function launch(
     child.once('exit', () => {
       clearTimeout(timer); // The program ended in time, even if its pipes are still open.
       killGroup(child);
-      // `setImmediate` runs after the pipes are polled once more, so no output is lost if this
-      // process is busy.
+      // `setImmediate` runs after the pipes are polled once more, so no output is lost.
       grace = setTimeout(() => setImmediate(closePipes), PIPE_GRACE_MS);
     });
     child.once('error', () => {

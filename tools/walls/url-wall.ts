@@ -95,8 +95,7 @@ export class UrlWall {
     const url = new URL(text);
     if (url.protocol !== 'http:' && url.protocol !== 'https:')
       throw refused(url, `Only http and https URLs are allowed, not ${url.protocol.slice(0, -1)}.`);
-    // Credentials before the host would be sent along, and can make the URL look like that of
-    // another host.
+    // Credentials before the host would be sent, and can make it look like another host.
     if (url.username !== '' || url.password !== '')
       throw refused(url, 'The URL contains a user name or password. Remove it.');
     url.hostname = withoutTrailingDots(url.hostname);

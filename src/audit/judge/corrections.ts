@@ -59,8 +59,7 @@ function hintsOf(declared: DeclaredFacts, found: FoundFacts): Sides {
     const strict = ASSUMED[hint];
     const decided = found[fact];
     if (decided === null) unsure.push(hint);
-    // While the tool was declared read-only, its hints about writing didn't matter, so they aren't
-    // kept.
+    // Hints about writing meant nothing while the tool was declared read-only.
     const said =
       declared.readOnly === true && fact !== 'openWorld' && fact !== 'readOnly'
         ? strict
@@ -123,8 +122,8 @@ function axesOf(
         : sideEffects.length === 0
           ? [found.readOnly === true ? SideEffect.NONE : SideEffect.WRITE]
           : sideEffects,
-    // The old category would contradict a new access mode. Without a category, it's derived from
-    // the access mode.
+    // The old category would contradict a new access mode.
+    // A missing category is derived from the access mode.
     ...(axes.executionCategory !== undefined &&
       isSame &&
       !wrong.has('executionCategory') && { executionCategory: axes.executionCategory }),

@@ -18,7 +18,10 @@ interface DeclaredAxes {
   readonly idempotencyKey?: boolean;
 }
 
-/** The facts that a tool declares. No default replaces a fact that it doesn't declare. */
+/**
+ * The facts that a tool declares. Facts that it doesn't declare are missing, even if they have a
+ * default.
+ */
 export interface DeclaredFacts {
   readonly readOnly?: boolean;
   readonly destructive?: boolean;

@@ -110,8 +110,7 @@ function verdictOf(
 ): Verdict {
   if (findings.some(({ kind }) => kind === 'lies')) return 'lies';
   if (readOnly === undefined) return 'undeclared';
-  // A tool with a certain write isn't unknown, no matter what else it calls. A possible write
-  // proves nothing.
+  // If a tool certainly writes, its verdict isn't `unknown`. A possible write proves nothing.
   if (handler === undefined || found.readOnly === null) return 'unknown';
   return findings.some(({ kind }) => kind === 'over-cautious') ? 'over-cautious' : 'agrees';
 }
@@ -189,8 +188,8 @@ function* findingsOfFacts(declared: DeclaredFacts, found: FoundFacts): Iterable<
     if (destructive === false)
       for (const effect of writes)
         if (effect.destructive === true)
-          // A deleting or stopping call is a lie. Overwriting is only a note, because people
-          // disagree about its meaning.
+          // Overwriting is only a note, because people disagree about its meaning.
+          // Deleting and stopping are lies.
           yield !DELETES.test(effect.call)
             ? finding(
                 'note',
@@ -204,8 +203,7 @@ function* findingsOfFacts(declared: DeclaredFacts, found: FoundFacts): Iterable<
                 `and ${doingOf(effect)}, which deletes or stops something`,
                 effect,
               );
-    // Only local effects are checked, because a service may recognize a repeated request by a key
-    // or a name.
+    // Only local effects are checked: a service may recognize a repeated request.
     if (idempotent === true)
       for (const effect of writes)
         if (effect.idempotent === false && LOCAL_KINDS.has(effect.kind))
@@ -264,8 +262,7 @@ function* findingsOfAxes(
       write,
       ': a call that is answered from the cache changes nothing',
     );
-  // If the tool falsely claims to be read-only, findings about these options would only repeat
-  // that.
+  // If the tool lies about being read-only, these findings would only repeat that.
   if (write !== undefined && readOnly !== true) {
     if (sideEffects.length > 0 && sideEffects.every((each) => READING.has(each)))
       yield lies('sideEffects', listOf(sideEffects), write);

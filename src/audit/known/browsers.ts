@@ -68,8 +68,8 @@ export function browserEffects(
   if (/^setdefault\w*timeout$/.test(key)) return [];
   if (key === 'saveas') return [writes('fs-write', call, true, true)];
   if (TOLD.test(key)) return [undecided('browser-action', call)];
-  // In WebDriver, these methods open an address that they're given. In all other cases, they only
-  // read the address.
+  // In WebDriver, these methods open an address that they're given.
+  // In all other cases, they only read the address.
   if (/^(?:url|get|to)$/.test(key) && args.length > 0 && /^(?:selenium|webdriver)/.test(call))
     return [writes('browser-action', call)];
   if (READS.has(key) || /^(?:pdf|url|get|to)$/.test(key)) return [reads('browser-action', call)];

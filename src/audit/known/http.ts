@@ -61,15 +61,15 @@ export function httpEffects(
       /graphql|gql/i.test(url ?? 'graphql')
     )
       return [reads('net-read', call)];
-    // A JSON-RPC body may call a procedure that only reads. Words in an address are only looked for
-    // after the host.
+    // A JSON-RPC body may call a procedure that only reads.
+    // Words in an address are only looked for after the host.
     if (
       typeof fieldOf(body, 'jsonrpc') === 'string' ||
       (url !== undefined && ASKS.test(url.replace(/^\w+:\/\/[^/]*/, '')))
     )
       return [undecided('net-write', call)];
   }
-  // A POST to an unknown address may also only read.
+  // A POST to an unknown address may be just a read.
   if (
     verb === 'POST' &&
     !CHANGES.test(url ?? '') &&

@@ -113,8 +113,7 @@ function ofProgram(name: string, program: Program, args: Words): CallEffect {
   const known = plainWords(args, new Set(wordsIn(values))).map((word) => word ?? '…');
   const words = drop === undefined ? known : known.join(' ').replace(drop, '').split(' ');
   const call = [name, ...words.slice(0, 3)].join(' ').slice(0, 80);
-  // Rules are only matched from the subcommand on, because options before it are for the program
-  // itself.
+  // Rules are matched from the subcommand on. Options before it are the program's own.
   const from = values === '' ? 0 : args.indexOf(known[0] === '…' ? undefined : known[0]);
   const text = args
     .slice(Math.max(0, from))
@@ -256,8 +255,8 @@ export function programEffects(
   if (READERS.has(name)) return [reads('process-spawn', call)];
   if (CHANGERS.has(name)) return [writes('process-spawn', call, true)];
   if (ADDERS.has(name)) return [writes('fs-write', call, false, name !== 'mktemp')];
-  // A verb that changes something is believed for every program. A verb that reads is only believed
-  // for cloud tools.
+  // A verb that changes something is believed for every program.
+  // A verb that reads is only believed for cloud tools.
   const words = plainWords(args, new Set(wordsIn('--profile --region --project -o --output')));
   for (const word of words.slice(0, CLOUDS.has(name) ? 6 : 2)) {
     if (word === undefined || /^(?:exec|ssh|console|execute)$/.test(word)) break;

@@ -21,8 +21,8 @@ import {
   toSink,
 } from './stand-ins.js';
 
-// This file is preloaded into a process that runs tools for an audit. It replaces the Node
-// functions below with recording ones.
+// This file is preloaded into a process that runs tools for an audit.
+// It replaces the Node functions below with recording ones.
 
 type Members = Readonly<Record<string, unknown>>;
 

@@ -4,8 +4,8 @@ import { fileURLToPath } from 'node:url';
 import type { KnownValue } from '../known/known-value.js';
 import { CONFINEMENT, type Confinement, type Seen } from './seen-effects.js';
 
-// These functions are saved before the tool's code can replace them. They call nothing that the
-// tool can replace.
+// These functions are saved before the tool's code can replace them.
+// They call nothing that the tool can replace.
 const { closeSync, openSync, realpathSync, writeSync } = fs;
 const { stringify } = JSON;
 const begins = Function.prototype.call.bind(Reflect.get(String.prototype, 'startsWith')) as (

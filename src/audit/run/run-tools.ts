@@ -296,8 +296,8 @@ function effectsIn(
     const hit = changes.filter(({ path }) => targets.some((target) => path.startsWith(target)));
     for (const change of hit) explained.add(change);
     const isWithoutTrace = targets.length > 0 && !refused && hit.length === 0;
-    // Node finishes some writes later. They're skipped, because the call that started them is
-    // recorded.
+    // Node finishes some writes later.
+    // They're skipped, because the call that started them is recorded.
     const isFinish = frames.length === 0 && targets.some((target) => placed.has(target));
     if (isWithoutTrace || isFinish) return [];
     return effectsOfSeen(record, subject).map((effect): Effect => {

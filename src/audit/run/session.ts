@@ -47,7 +47,7 @@ export type RunSubject =
 
 /** Milliseconds that tools may take to load. */
 const START_MS = 60_000;
-/** Milliseconds after its timeout in which a call must report it. */
+/** Milliseconds that a call has to report its timeout. */
 const LATE_MS = 1_000;
 /** Milliseconds to wait after a call, for work that the tool started without awaiting it. */
 const SETTLE_MS = 100;

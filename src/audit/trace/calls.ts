@@ -434,8 +434,7 @@ export class Calls {
     }
     if (!tagsOf(object).some((tag) => tag.startsWith('unread:')))
       m.unknownCall(`${key === '' ? 'a function' : key} is called on an unknown value`, place);
-    // If only one object or a few classes have a method with this name, the code probably calls
-    // that method.
+    // If few classes or one object have such a method, it's probably the one called.
     if (!bare && !COMMON.has(key)) {
       const classes = [...(methods.get(key) ?? [])];
       if (classes.length > 0 && classes.length <= 3)

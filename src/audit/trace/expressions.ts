@@ -157,8 +157,7 @@ export class Expressions {
   #template(n: Node, s: Scope): Value {
     const parts = (n['expressions'] as Node[]).map((one) => this.evaluate(one, s));
     const tags = allTags(parts);
-    // If a part has two possible strings, as with a conditional, the result has two as well, such
-    // as two programs or addresses.
+    // If a part has two possible strings, as with a conditional, so has the result.
     const several = parts.findIndex(
       (part) =>
         part.t === 'union' && part.of.length <= 3 && part.of.every((one) => one.t === 'const'),

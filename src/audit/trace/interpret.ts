@@ -115,8 +115,7 @@ export class Interpreter {
     const isArrow = fn.node.type === 'ArrowFunctionExpression';
     const key = [fn, ...(isArrow ? [] : [self]), ...args].map(signatureOf).join('/');
     const known = this.#memo.get(key);
-    // The cached result isn't used for an array created in this call, because the array may have
-    // grown since.
+    // An array created in this call may have grown since, so its result isn't reused.
     if (
       known !== undefined &&
       (++known.count > 3 ||
@@ -343,16 +342,15 @@ export class Interpreter {
     const no = m.under(test.no, () => branch(n['alternate']));
     if (yes !== undefined && no !== undefined)
       return yes === no || no === 'throw' ? yes : yes === 'throw' ? no : 'return';
-    // If the branch may leave the function, for example with a cached result, the code after it
-    // only runs under the branch's conditions.
+    // If the branch may leave the function, its conditions also apply to the code after it.
     if (yes === undefined && left.length > 0)
       m.conditions.push({
         tags: mergeTags(test.yes.tags, ...left.map(({ tags }) => tags)),
         special: false,
         kind: 'test',
       });
-    // If one branch always leaves the function, the code after it only runs under the other
-    // branch's condition. A branch that rejects invalid input isn't `special`.
+    // If one branch always leaves, the other's condition applies to the code after it.
+    // A branch that rejects invalid input isn't `special`.
     const [gone, branchGone, other] =
       yes !== undefined
         ? [yes, n['consequent'] as Node, test.no]

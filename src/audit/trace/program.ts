@@ -268,8 +268,7 @@ export class Program {
         stdio: ['pipe', 'pipe', 'ignore'],
       });
       const through = stdout?.length ?? 0;
-      // If the process doesn't start or doesn't find the parser, the files are parsed without being
-      // tried first.
+      // If the process doesn't start or lacks the parser, files are parsed untried.
       if (
         through === 0 &&
         (status === 1 ||

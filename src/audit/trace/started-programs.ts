@@ -70,8 +70,8 @@ export function startProgram(
       : inShell
         ? programEffects('sh', ['-c', program.replaceAll(HOLE, '$unknown')], known)
         : programEffects(programName(program), words, known);
-  // A word such as `--dry-run` is sometimes missing from the list. Without it, the program may do
-  // more.
+  // A word such as `--dry-run` is sometimes missing from the list.
+  // Without it, the program may do more.
   const possibleEffects = (program: string): readonly CallEffect[] => {
     const effects = effectsOf(program, words);
     const onlyReads = effects.every(({ access }) => access === 'read');
@@ -80,8 +80,7 @@ export function startProgram(
       : effects;
   };
   const started = undecided('process-spawn', `child_process.${name}`);
-  // An unknown path from an environment variable isn't counted, because it usually leads to the
-  // same program.
+  // A path from an environment variable usually leads to the same program.
   const isAny =
     programs.length === 0 ||
     options(first).some(
@@ -98,8 +97,7 @@ export function startProgram(
   const temporary = list?.items.find((item) => tagsOf(item).includes('tmp'));
   for (const program of programs)
     for (const effect of possibleEffects(program)) {
-      // A command that reads a temporary file, such as `kubectl delete -f`, doesn't change that
-      // file.
+      // A command may only read the temporary file, such as `kubectl delete -f`.
       const isOfFile =
         temporary !== undefined &&
         (effect.kind === 'fs-write' || !ELSEWHERE_PROGRAMS.test(effect.call));

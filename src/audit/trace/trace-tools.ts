@@ -102,8 +102,8 @@ export async function traceTools(
     }
     const traced = tools.map(({ name }) => traceOne(machine, interpreter, handlers, name));
     const { tools: found, ...rest } = finish(machine, traced, program.skipped);
-    // A server may generate its tools from a document. If its code doesn't show their effects, the
-    // document does.
+    // A server may generate its tools from a document.
+    // If its code doesn't show their effects, the document does.
     const operation = found.every(({ handler }) => handler !== undefined)
       ? () => undefined
       : operationsIn(program);
@@ -166,8 +166,7 @@ function traceOne(
     const reached = candidates.find((one) => visited.has(functionIn(one)?.node as Node));
     if (reached !== undefined)
       return { ...traced, handler: placeOfHandler(machine, reached) ?? traced.handler };
-    // A dispatcher that compares the name is better evidence than a function that only contains the
-    // name.
+    // A dispatcher that compares the name is better evidence than a name in a function.
     if (hits > 0 && (best === undefined || best.rank >= GUESSED)) return traced;
   }
   if (best === undefined) return nothing(name, 'its handler was not found');
@@ -240,8 +239,8 @@ function certaintyOf(conditions: readonly Condition[]): {
 // ── from observations to effects ──
 function finish(machine: Machine, traced: readonly Traced[], skipped: readonly Skipped[]): Trace {
   const handled = traced.filter(({ handler }) => handler !== undefined);
-  // Tools with the same guessed handler count once, because they have the same effects only by the
-  // guess.
+  // Tools with the same guessed handler count once.
+  // Their effects are only the same because of the guess.
   const handlers = new Set(handled.map(({ guess, name }) => guess ?? name)).size;
   const all = new Map(traced.map((one) => [one.name, effectsOf(machine, one, handled)]));
   const count = (
@@ -260,8 +259,8 @@ function finish(machine: Machine, traced: readonly Traced[], skipped: readonly S
   const booked = count(
     (key, { ways }) => new Set([...ways.values()].flat().map((root) => `${root} ${key}`)),
   );
-  // Returns true if an effect is the server's. Most tools share its logging, two share what it sets
-  // up, and all share the code around the handlers.
+  // Returns true if an effect is the server's.
+  // Most tools share its logging, and all share the code around the handlers.
   const isShared = (key: string, { ways, effect }: Met): boolean =>
     effect.access !== 'read' &&
     [...ways.values()].every((roots) =>

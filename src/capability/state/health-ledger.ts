@@ -140,8 +140,7 @@ export class HealthLedger {
       const { attempts, status, durationMs: latencyMs, provider, abandoned, at } = event;
       const success = status !== 'error';
       const more = { ...(provider !== undefined && { provider }), ...(abandoned && { abandoned }) };
-      // Calls without attempts were refused or answered from the cache, so they say nothing about
-      // the tool's health.
+      // Without attempts, the call was refused or answered from the cache.
       if (attempts > 0)
         this.recordTool(owner, entry, { success, latencyMs, ...more }, at, isCounted);
       return;

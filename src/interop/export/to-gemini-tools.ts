@@ -100,8 +100,7 @@ function callsIn(response: unknown): RawCall[] {
 function answer(answers: readonly CallAnswer[]): GeminiMessage[] {
   const parts = answers.map(({ id, name, failed, text, content, data }) => {
     const media = geminiParts(content);
-    // The service gets the value itself, or the text if the model reads a different text (for
-    // images, files, and long results).
+    // For images, files, and long results, the service gets a text instead of the value.
     const output = text === (typeof data === 'string' ? data : JSON.stringify(data)) ? data : text;
     return {
       functionResponse: {

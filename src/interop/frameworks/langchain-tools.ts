@@ -160,8 +160,7 @@ function toTool(
       // An aborted call must throw instead of returning a result.
       signal?.throwIfAborted();
       if (toolCall?.id === undefined) return resultOf(outcome);
-      // LangChain would treat lists of objects as message parts, and a thrown error would end the
-      // agent's run.
+      // LangChain would take a list of objects for message parts. An error would end the run.
       const { kind, text, content, data } = readOutcome(outcome);
       const facts = { tool_call_id: toolCall.id, name };
       return kind === 'result'

@@ -195,8 +195,8 @@ export function toAISDKTools(
     const tool = (tools[name] = described(exported));
     if (entry.manual || calls === undefined) continue;
     tool.needsApproval = async (given, options) => {
-      // The AI SDK also calls this function after the approval, and treats `false` as a denial. So
-      // it returns true, and `execute` decides.
+      // The AI SDK also calls this function after the approval, and treats `false` as a denial.
+      // So it returns true, and `execute` decides.
       if (isApprovedIn(options.messages, name, options.toolCallId, given)) return true;
       return calls.needsApproval(await callOf(given, options));
     };

@@ -11,8 +11,7 @@ import { untilAborted } from '../../execution/with-deadline.js';
 import { withDefaults } from '../../tool/question.js';
 import type { ToolContext } from '../../tool/tool-options.js';
 
-// These types are declared here, because with the SDK's types everyone who imports this package
-// would have to install the SDK.
+// With the SDK's types, everyone who imports this package would have to install the SDK.
 
 /**
  * Answers a question that a server asks the user during a call. The form is a JSON Schema of an
@@ -45,7 +44,7 @@ export type OnElicit = (
 const MOST_ROUNDS = 10;
 /**
  * Milliseconds to wait before repeating a call if the server asked for another round but sent no
- * question. The SDK waits as long.
+ * question. The SDK uses the same value.
  */
 const PACE_MS = 250;
 
@@ -88,8 +87,7 @@ export function elicitationOf(server: string, onElicit: OnElicit, clock: Clock):
     const goOns = calls.map((each) => pauseLimits(each.signal));
     try {
       const answered = (async () => onElicit(server, params, about))().catch((cause: unknown) => {
-        // The server sees this message, so it doesn't quote the program's error, which may contain
-        // hosts, paths and credentials.
+        // The server sees this message. The program's error may contain secrets.
         throw new Error(
           "The question couldn't be answered, because the program's onElicit function failed.",
           { cause },

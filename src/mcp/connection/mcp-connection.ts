@@ -153,8 +153,7 @@ export class McpConnection {
     } catch (error) {
       if (signal?.aborted === true) throw abortError(signal);
       const { SdkHttpError } = await this.#options.packages.client();
-      // A restarted server rejects old sessions: with 404 according to the protocol, but often with
-      // 400 in practice.
+      // A restarted server should reject old sessions with 404, but many use 400.
       if (!(error instanceof SdkHttpError) || ![400, 404].includes(error.status)) throw error;
       this.#drop(session);
       throw new SessionExpiredError(error);
@@ -223,7 +222,7 @@ export class McpConnection {
     });
   }
 
-  /** Waits for the open session or the one being opened, or opens one. */
+  /** Waits for the session that is open or being opened. If there is none, opens a session. */
   #opened(signal: AbortSignal | undefined): Promise<Session> {
     if (this.#closed.signal.aborted)
       throw unavailable(
@@ -243,8 +242,8 @@ export class McpConnection {
       this.#inTime('be ready', this.#server.startupTimeoutMs, this.#closed.signal, (signal) =>
         this.#withScopes(() => this.#open(signal)),
       );
-    // Few servers start at once, because many would slow each other down until all time out. A
-    // server's timeout starts with its turn.
+    // Few servers start at once, because many would slow each other down until all time out.
+    // A server's timeout starts with its turn.
     const opening = this.#server.transport.kind === 'stdio' ? inTurn(start) : start();
     opening.catch(() => {
       if (this.#opening === opening) this.#opening = undefined;
@@ -292,8 +291,8 @@ export class McpConnection {
         ? { elicitation: { form: {}, ...(elicitUrls === true && { url: {} }) } }
         : {},
       inputRequired: { autoFulfill: false }, // Only this connection knows which call a question is about.
-      // The other transports are only used by old servers. They can't negotiate the protocol, and
-      // some hang after an unknown request.
+      // Servers on other transports are too old to negotiate the protocol.
+      // Some hang after an unknown request.
       versionNegotiation:
         (settings.kind === 'stdio' && !this.#isOld) || settings.kind === 'http'
           ? { mode: 'auto', probe: { timeoutMs: startupTimeoutMs / 3 } }

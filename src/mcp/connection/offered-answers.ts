@@ -35,8 +35,8 @@ export async function listPrompts(input: Input, ask: Ask): Promise<unknown> {
 }
 
 /**
- * Returns the entries of a list that contain a text. Returns none if the server doesn't support the
- * list.
+ * Returns the entries of a list that contain a text. The result is empty if the server doesn't
+ * support the list.
  */
 async function listed(
   list: ListName,

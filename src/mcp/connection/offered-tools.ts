@@ -14,8 +14,8 @@ import {
 /** A tool of this program that lets models access a server's resources or prompts. */
 interface OfferedTool {
   /**
-   * The definition, in the form of a server's own listing. The definition is the same for every
-   * server, so only a new version of this program changes it.
+   * The definition, in the form in which servers list tools. It's the same for every server, so
+   * only a new version of this library changes it.
    */
   readonly raw: Readonly<Record<string, unknown>>;
   /** The tool's usual name. The actual name may be longer. */

@@ -10,7 +10,7 @@ import { partOfBlock } from '../translate/content-blocks.js';
 import { describeFailure } from '../../providers/run-attempt.js';
 import { fail, ok, type ToolResult } from '../../tool/outcome.js';
 
-/** Thrown if a request had no effect, because its session has ended or is unknown to the server. */
+/** Thrown if a request had no effect because its session has ended or is unknown to the server. */
 export class SessionExpiredError extends Error {
   override readonly name = 'SessionExpiredError';
 
@@ -292,8 +292,8 @@ export async function readPages(
       throw new ListingError(`The server returned a page without a list of ${list}.`);
     if (entries.some(take)) return;
     const next = (result as Readonly<Record<string, unknown>>)['nextCursor'];
-    // Some servers end the list with an empty cursor. A repeated cursor would repeat the same
-    // pages.
+    // Some servers end the list with an empty cursor.
+    // A repeated cursor would repeat the same pages.
     if (next === undefined || next === null || next === '') return;
     if (typeof next !== 'string')
       throw new ListingError(expectedGot('a cursor as text', describeValue(next)));

@@ -50,7 +50,9 @@ export class Session {
     return this.#gone.signal.aborted;
   }
 
-  /** True if each request stands alone, so a restarted server can answer the next request. */
+  /**
+   * True if requests are independent of each other, so a restarted server can answer the next one.
+   */
   get isStateless(): boolean {
     return this.#parts.isHttp && this.#parts.transport.sessionId === undefined;
   }
@@ -105,8 +107,8 @@ export class Session {
   }
 
   /**
-   * Ends the session. Requests that are waiting for a response fail, with the reason if this
-   * program gave one.
+   * Ends the session. Requests that are waiting for a response fail with `why` if it's a
+   * `ToolError`, and with a `ConnectionLostError` if not.
    */
   end(why?: unknown): void {
     if (this.#gone.signal.aborted) return;

@@ -58,7 +58,7 @@ export async function checkTransports(
 export interface Credentials {
   /** The source of tokens for requests over HTTP. */
   readonly login?: ServerLogin | undefined;
-  /** Returns headers for each HTTP request, which override those in the settings. */
+  /** Returns headers for each HTTP request. They override the headers in the settings. */
   readonly ownHeaders?: (() => Promise<Headers | undefined>) | undefined;
 }
 
@@ -82,8 +82,7 @@ export async function createTransport(
   if (settings.kind === 'stdio') {
     const { StdioClientTransport } = await packages.stdio();
     const { command, args, env, cwd } = settings;
-    // The SDK's class isn't used, because the SDK would start a second process to find out the
-    // protocol.
+    // For its own class, the SDK would start a second process to find out the protocol.
     class InPlaceTransport extends StdioClientTransport {}
     return new InPlaceTransport({
       command,

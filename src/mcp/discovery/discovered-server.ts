@@ -259,11 +259,9 @@ export class DiscoveredServer {
           const call = { name: toolName, arguments: input as Record<string, unknown> };
           const all = {
             ...options,
-            // The definition keeps the SDK from compiling the server's output schema, which could
-            // be crafted to hang this process.
+            // Keeps the SDK from compiling the server's (possibly hostile) output schema.
             toolDefinition: { name: toolName, inputSchema: tool.inputSchema as { type: 'object' } },
-            // With `onprogress`, the SDK asks the server for progress, so it's only set if somebody
-            // listens.
+            // If `onprogress` is set, the SDK asks the server for progress.
             ...(reportProgress && { onprogress: (told: object) => reportProgress({ ...told }) }),
           };
           return elicitation === undefined

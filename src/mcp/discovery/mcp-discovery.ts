@@ -33,9 +33,9 @@ import {
 /**
  * The tools of MCP servers, as definitions for any registry and executor.
  *
- * Nothing is opened until you call `refresh` or a tool, or a registry loads it. A listing is fresh
- * for the server's `healthCheckIntervalMs`, and stays in use while the tools are listed again or
- * the server is unreachable. A server that fails backs off for `exponentialBackoff(failures in a
+ * Nothing is opened until you call `refresh` or a tool, or a registry loads the tools. A listing is
+ * fresh for the server's `healthCheckIntervalMs`, and stays in use while the tools are listed again
+ * or the server is unreachable. A server that fails backs off for `exponentialBackoff(failures in a
  * row)`. If a server announces changes, its tools are listed again at once. A slow or failing
  * server doesn't affect the tools of other servers.
  *
@@ -75,8 +75,8 @@ export class McpDiscovery {
    * While you wait, you can already read the definitions of servers that have responded.
    *
    * @param options `force` also contacts servers that have a fresh listing or are backing off.
-   * @throws ToolError `MISSING_PACKAGE` if a transport's package isn't installed. Then no server is
-   * contacted. Server errors are never thrown: see `status` and `findings`.
+   * @throws ToolError `MISSING_PACKAGE`, before any server is contacted, if a transport's package
+   * isn't installed. Server errors are never thrown: see `status` and `findings`.
    */
   async refresh(options: { readonly force?: boolean } = {}): Promise<void> {
     const { force = false } = options;
@@ -251,7 +251,7 @@ export class McpDiscovery {
    * Applies new settings. Servers with unchanged settings keep their tools and connections. All
    * other servers are closed.
    *
-   * @throws ToolError `INVALID_ARGUMENT`. Then nothing has changed.
+   * @throws ToolError `INVALID_ARGUMENT`, without changing anything.
    */
   async update(settings: unknown): Promise<void> {
     const next = readMcpSettings(settings);

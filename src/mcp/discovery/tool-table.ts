@@ -97,8 +97,7 @@ export async function buildTable(
       served.add(definition);
       tools.set(toolName, known && isSame(known, definition) ? known : definition);
     } catch (error) {
-      // The settings may contradict themselves, for example with read-only access for tools that
-      // write.
+      // Settings may be contradictory, such as read-only access for a tool that writes.
       find('refused', publicMessage(error));
     }
   }

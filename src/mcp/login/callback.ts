@@ -56,8 +56,7 @@ export async function openCallback(state: string, port: number): Promise<Callbac
     address: `${server.url}${PATH}`,
     answer: async (send, limits) => {
       const { timeoutMs } = limits;
-      // `send` may only resolve after the user has logged in, so the login is awaited at the same
-      // time.
+      // `send` may not resolve until the user has logged in, so both are awaited.
       const settled = await withDeadline(
         () => Promise.race([taken, Promise.resolve(send()).then(() => taken)]),
         limits,

@@ -3,7 +3,7 @@ import { withDeadline } from '../../execution/with-deadline.js';
 import { abortError } from '../../providers/run-attempt.js';
 
 /**
- * Returns the error for a missing login that only a user can make. No retry or other provider would
+ * Returns the error for a missing login if only a user can log in. No retry or other provider would
  * help.
  */
 export function loginNeeded(message: string): ToolError {
@@ -17,7 +17,7 @@ export function isLoginNeeded(error: unknown): error is ToolError {
   return isToolError(error, 'TOOL_UNAVAILABLE') && error.details['needs'] === 'login';
 }
 
-/** Returns how messages refer to a server. */
+/** Returns a server's label for messages. */
 export function labelOf(server: string): string {
   return server === '' ? 'the MCP server' : `MCP server ${server}`;
 }

@@ -51,9 +51,9 @@ interface ServerLoginOptions {
 export interface LogInOptions {
   /** Shows the user the URL for logging in. */
   readonly open: (address: string) => void | Promise<void>;
-  /** Milliseconds that the user has. @default 300,000 */
+  /** Milliseconds in which the user must log in. @default 300,000 */
   readonly timeoutMs?: number;
-  /** Ends the wait for the user when it aborts. @default none: only the timeout ends it */
+  /** A signal that ends the wait for the user. @default none: only the timeout ends it */
   readonly signal?: AbortSignal;
 }
 
@@ -90,7 +90,7 @@ export class ServerLogin implements AuthProvider {
   /** The tokens of a program that has its own secret. They aren't stored. */
   #own: Login = {};
   #renewal: Promise<void> | undefined;
-  /** The `Authorization` header that was sent for each response. */
+  /** The `Authorization` header of the request, for each response. */
   readonly #sent = new WeakMap<Response, string | null>();
 
   constructor(options: ServerLoginOptions) {
@@ -245,8 +245,7 @@ export class ServerLogin implements AuthProvider {
         await this.#authorize(about);
       });
     } catch (error) {
-      // The user may have logged in at the same time, because a login by the user doesn't wait for
-      // the lock.
+      // A login by the user doesn't wait for the lock, so it may have happened by now.
       if (!hasAnother(await this.#read())) throw error;
     }
   }
@@ -360,8 +359,7 @@ export class ServerLogin implements AuthProvider {
       },
       saveTokens: async (tokens) =>
         this.#update(({ client = registered, tokens: before, wanted }) => {
-          // A response without scopes grants the requested scopes, or the previous scopes after a
-          // refresh.
+          // Without scopes in the response, the requested or previous scopes are granted.
           const scope = tokens.scope ?? (user === undefined ? before?.scope : user.scope);
           return {
             ...(client && { client: registered ?? client }),

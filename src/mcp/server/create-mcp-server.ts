@@ -143,8 +143,8 @@ export function createMcpServer(
   const told = new Set<() => unknown>();
   let isClosed = false;
   let stopGathering: (() => void) | undefined;
-  // Reports all changes of one turn of the event loop together. It doesn't wait longer, because
-  // clients use the old definitions until then.
+  // Reports all changes of one turn of the event loop together.
+  // It doesn't wait longer, because clients use the old definitions until then.
   const tellChange = () => {
     stopGathering = undefined;
     for (const tell of told) tell();

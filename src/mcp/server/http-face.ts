@@ -24,8 +24,8 @@ const PATH = '/mcp';
 interface HttpFace {
   fetch(request: Request, authInfo: AuthInfo | undefined): Promise<Response>;
   /**
-   * Announces changes to 2026-protocol clients. The sessions announce them to 2025-protocol
-   * clients.
+   * Announces changes to 2026-protocol clients. 2025-protocol clients get announcements through
+   * their sessions.
    */
   tellChange(): void;
   close(): Promise<void>;
@@ -74,8 +74,8 @@ export function createHttpFace(
     allowedOrigins,
     authenticate: token === undefined ? tokens?.authenticate : bearerToken(token),
   });
-  // Web pages on this machine may send requests, but only pages in `allowedOrigins` may read the
-  // responses. Any user's program can show a page on this machine.
+  // Pages on this machine may send requests, but only `allowedOrigins` may read responses.
+  // Any user's program can show a page on this machine.
   const cors = createCors({
     allowedOrigins: options.allowedOrigins ?? [],
     methods: 'GET, POST, DELETE',
@@ -98,8 +98,8 @@ export function createHttpFace(
     const response = await ((await sdk.isLegacyRequest(request))
       ? sessions.answer(request, { owner: ownerOf(options, authInfo), ...passed })
       : modern.fetch(request, passed));
-    // The SDK adds a header that asks clients to keep connections open. The client and the listener
-    // should decide that.
+    // The SDK adds a header that asks clients to keep connections open.
+    // The client and the listener should decide that.
     response.headers.delete('connection');
     return response;
   };

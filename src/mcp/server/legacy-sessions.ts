@@ -53,8 +53,8 @@ export function legacySessions({
   /** The sessions, least recently used first. */
   const sessions = new Map<string, Session>();
   /**
-   * The number of sessions being opened. They're included in the limit, which many clients at once
-   * could otherwise exceed.
+   * The number of sessions being opened. They count towards the limit, so that many new clients at
+   * once can't exceed it.
    */
   let opening = 0;
   let isClosed = false;
@@ -79,8 +79,8 @@ export function legacySessions({
       session.streams -= 1;
       session.usedAt = clock.elapsed();
     };
-    // `pipeTo` fails if the client disconnects or the stream breaks. The reader of the stream sees
-    // the failure.
+    // `pipeTo` fails if the client disconnects or the stream breaks.
+    // The reader of the stream sees the failure.
     response.body.pipeTo(writable).then(end, end);
     return new Response(readable, response);
   };

@@ -39,7 +39,7 @@ interface Asked extends By {
 }
 type Answer<R> = Promise<R | InputRequiredResult>;
 
-/** Timeout in milliseconds for a list whose tool has no timeout. */
+/** Timeout in milliseconds for a list if its tool has no timeout. */
 const LIST_TIMEOUT_MS = 30_000;
 /** Maximum number of completion values in one response, set by the protocol. */
 const MOST_VALUES = 100;
@@ -135,7 +135,7 @@ export function offersOf({ sdk, options, tools, calls }: OfferParts): {
   };
 
   /**
-   * Answers by calling a tool of a server behind this one.
+   * Answers a request by calling a tool of a discovered server.
    * @throws ProtocolError with the text of a failed call.
    */
   const relay = async <R extends object>(

@@ -8,7 +8,7 @@ import type { ContentPart } from '../../tool/content.js';
  * longer needed.
  */
 export type McpOfferContext = CallContext & {
-  /** The value that the `context` option returns as its own `context`. */
+  /** The `context` in the value that the `context` option returns. */
   readonly context?: unknown;
   readonly signal: AbortSignal;
 };

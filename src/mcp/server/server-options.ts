@@ -66,8 +66,8 @@ export interface McpServerOptions {
    */
   readonly store?: StateStore;
   /**
-   * The key that signs data that travels through clients between a question and its answer. At
-   * least 32 bytes, and the same in all processes that serve one client.
+   * The key that signs the data that clients keep between a question and its answer. At least 32
+   * bytes, and the same in all processes that serve one client.
    * @default random
    */
   readonly approvalKey?: Uint8Array;
@@ -215,7 +215,7 @@ export type CheckedServerOptions = Readonly<z.output<typeof schema>>;
 
 /**
  * Checks the options.
- * @throws ToolError `INVALID_ARGUMENT`, which lists every invalid option. Never repeats a token.
+ * @throws ToolError `INVALID_ARGUMENT`, which lists every invalid option without repeating a token.
  */
 export function checkServerOptions(
   registry: ToolMetadataRegistry,
@@ -229,8 +229,7 @@ export function checkServerOptions(
       'The first argument of createMcpServer must be a ToolMetadataRegistry.',
     );
   const checked = checkOptions(schema, options, 'options of the MCP server');
-  // With two registries, lists would show the tools of one and calls would run the tools of the
-  // other.
+  // With two registries, lists would show one's tools and calls would run the other's.
   const { registry: runs } = (checked.executor ?? {}) as Partial<ToolExecutor>;
   if (runs !== undefined && runs !== registry)
     throw new ToolError(

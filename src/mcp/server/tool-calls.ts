@@ -41,8 +41,8 @@ export type ServerSdk = typeof McpServerSdk &
  * The question of the previous round. It's signed, because the client stores it and sends it back.
  */
 export type AskedBefore =
-  // The arguments are left out, because the client sends them again. If it changes them, the
-  // pending call's signature no longer matches.
+  // The arguments are left out, because the client sends them again.
+  // If it changes them, the pending call's signature no longer matches.
   | { readonly kind: 'approval'; readonly pending: Omit<PendingApproval, 'input'> }
   // Keys of the questions from a server whose tool is still running.
   | (SameCall & {
@@ -81,7 +81,7 @@ interface RequestedCall {
   readonly context: RequestContext;
   /** Returns true if the client can show such questions to the user. */
   readonly canAsk: (mode: 'form' | 'url') => boolean;
-  /** Returns the response for an outcome without a question. @default same as `outcomeResult` */
+  /** Returns the response for an outcome that asks no question. @default same as `outcomeResult` */
   readonly resultOf?: (outcome: ToolOutcome) => CallToolResult;
 }
 

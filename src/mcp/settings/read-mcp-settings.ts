@@ -313,7 +313,7 @@ function contradictions(overrides: McpToolOverrides, ...path: Issue['path']): re
 }
 
 /**
- * Returns an issue for each VS Code input. It says which environment variable sets the value,
+ * Returns an issue for each VS Code input. The issue names the environment variable for the value,
  * because this library doesn't ask the user for inputs.
  */
 function inputsOf(inputs: unknown): readonly Issue[] {

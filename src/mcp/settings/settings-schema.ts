@@ -5,8 +5,8 @@ import { LIMITS } from '../../core/limits.js';
 import { once, secret, wholeBetween } from '../../core/options.js';
 import { isPlainObject } from '../../core/plain-data.js';
 
-// The schemas here expect the names that `spelled` produces. Files may contain numbers, flags and
-// lists as text.
+// The schemas here expect the names that `spelled` produces.
+// Files may contain numbers, flags and lists as text.
 
 /**
  * Returns an optional field. If its value is text, the text is parsed before the schema checks it.
@@ -170,8 +170,8 @@ const loginSchema = once(() =>
       scopes: scopes().transform((list) => list ?? []),
       callbackPort: number(wholeBetween(1, 65_535)),
     })
-    // The settings must name the issuer that gets the secret. Otherwise the MCP server could send
-    // the secret anywhere.
+    // The settings must name the issuer that gets the secret.
+    // Otherwise the MCP server could send the secret anywhere.
     .refine(
       ({ clientSecretEnv, issuer, clientId }) =>
         clientSecretEnv === undefined || (issuer !== undefined && clientId !== undefined),

@@ -48,8 +48,8 @@ interface ToolWords {
 }
 
 /**
- * Returns the settings for one tool. They start with the server's settings, and each matching
- * pattern overrides them in order.
+ * Returns the settings for one tool. Each matching pattern overrides the server's settings, in
+ * order.
  */
 export function settingsOf(
   server: ToolWords,

@@ -62,8 +62,8 @@ function namesIn(required: unknown): readonly string[] {
 }
 
 /**
- * Returns the schema if it can be enforced and hides nothing. The pattern engine, or else the
- * server, checks its patterns.
+ * Returns the schema if it can be enforced and hides nothing. Its patterns are checked by the
+ * pattern engine, or by the server if there's no engine.
  */
 export function soundSchema(
   given: Json,

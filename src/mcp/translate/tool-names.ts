@@ -10,8 +10,8 @@ import { findingOf, hasHidden, quoted, type McpFinding } from './foreign-text.js
 const LONGEST = 128;
 const UNFIT = /[^A-Za-z0-9._-]/gu;
 /**
- * Text in a name that looks like an encoded character. Its underscore is encoded, so that it isn't
- * taken for one.
+ * Text in a name that looks like an encoded character. Its underscore is encoded too, so that the
+ * text isn't taken for an encoded character.
  */
 const LOOKS_ENCODED = /_(?=x[0-9a-f]+(?:_|[^A-Za-z0-9._-]))/gu;
 
@@ -24,7 +24,7 @@ const LOOKS_ENCODED = /_(?=x[0-9a-f]+(?:_|[^A-Za-z0-9._-]))/gu;
  * `files.read` would look like the tool `read` of a server `files`.
  *
  * @returns a reason in `refused` if the name is blank, has hidden characters, or is longer than 128
- * characters including the server's.
+ * characters together with the server's name.
  */
 export function mcpToolName(
   server: string,
@@ -70,8 +70,7 @@ export function isAllowed(
   if (isDisabled(server.tools, name)) return false;
   const names = spellingsOf(name, server.name);
   const [, plain, ...own] = names;
-  // If the unnamed server has a tool `a.b`, its full name `mcp.a.b` is also that of the tool `b` of
-  // a server `a`.
+  // `mcp.a.b` may mean the tool `a.b` of the unnamed server, or `b` of the server `a`.
   const full = server.name === '' && name.includes('.') ? own : [...own, plain];
   const has = (list: readonly string[], spellings: readonly string[]) =>
     list.some((each) => spellings.some((spelling) => matchesPattern(each, spelling)));

@@ -18,7 +18,7 @@ import { inputSchemaOf, soundSchema } from './foreign-schema.js';
 import { cleanText, labelOf, quoted } from './foreign-text.js';
 import { mcpToolName } from './tool-names.js';
 
-/** A server's tool as options for a tool here, or the reason why it's refused. */
+/** The `defineTool` options for a server's tool, or the reason why the tool is refused. */
 export type McpTranslation =
   | {
       /** The registered name: `mcp.<server>.<tool>`. */
@@ -29,7 +29,7 @@ export type McpTranslation =
       readonly options: ToolOptions<JsonSchema, JsonSchema>;
       /** The corrections, as sentences. Quoted parts of a schema contain no secrets or paths. */
       readonly changes: readonly string[];
-      /** The reason why this library can't call it. */
+      /** The reason why this library can't call the tool. */
       readonly unavailable?: string;
       /** The server's unchanged texts that hide something or steer models. */
       readonly texts: readonly PoisonedText[];
@@ -73,7 +73,7 @@ const FIELDS = [
 type Raw = Readonly<Partial<Record<(typeof FIELDS)[number], Json>>>;
 
 /**
- * Translates a tool from a server's listing to options for a tool here. Never throws.
+ * Translates a tool from a server's listing to `defineTool` options. Never throws.
  *
  * - The name is `mcp.<server>.<tool>`. Calls go to the provider `mcp`, which gets the server's name
  *   and the tool's name at the server.
@@ -139,8 +139,7 @@ export function translateMcpTool(
     providers: [{ name: 'mcp', config: { server: server.name, tool: toolName } }],
     metadata: metadataOf(raw),
   };
-  // The schemas aren't copied, because copies would lose their mark as foreign schemas. They're
-  // already frozen.
+  // The schemas are already frozen. Copies would lose their mark as foreign schemas.
   const schemas = {
     inputSchema: input.schema,
     ...(output && 'schema' in output && { outputSchema: output.schema }),
