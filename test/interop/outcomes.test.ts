@@ -146,7 +146,7 @@ const inMcp =
     const client = await WAYS[0]!.open(server, canAsk ? { answer } : {});
     const result = await client.call(name);
     if (asked) return { as: 'waiting' };
-    const text = textOf(result).replace('\nThe tool asks to end here: all is done', '');
+    const text = textOf(result).replace('\nThe tool asks you to stop here: all is done', '');
     return { as: result.isError === true ? 'error' : 'result', text };
   };
 

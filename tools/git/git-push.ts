@@ -72,10 +72,10 @@ const Input = z.object({
     const where = places.exitCode === 0 ? places.stdout.trim().split('\n').map(redacted) : [];
     const commits =
       known.exitCode === 0
-        ? `${known.stdout.trim()} commits that were not there at the last fetch`
-        : 'a branch that was not there at the last fetch';
+        ? `${known.stdout.trim()} commits that weren't there at the last fetch`
+        : "a branch that wasn't there at the last fetch";
     return {
-      summary: `Pushes ${name} (${(head ?? 'missing').slice(0, 12)}) to ${target}: ${commits}${force ? '; commits there that are missing here are lost' : ''}`,
+      summary: `Pushes ${name} (${(head ?? 'missing').slice(0, 12)}) to ${target}: ${commits}${force ? '; this discards commits there that are missing here' : ''}`,
       recipients: where.length === 0 ? [target] : where.map((place) => `${target} (${place})`),
       reversible: false,
     };

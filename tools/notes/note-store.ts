@@ -114,8 +114,8 @@ export class NoteStore {
       throw obstacle(
         NOTES_FILE,
         'damaged',
-        'notes as this tool writes them',
-        'something else. Repair or move the file',
+        'valid notes',
+        'an invalid file. Repair it or move it away',
       );
     return parsed.data;
   }

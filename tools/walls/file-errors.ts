@@ -6,7 +6,7 @@ export const CHANGED = 'it changed while it was being opened';
 
 /** Explanations of system errors, without the local paths that their messages contain. */
 const FOUND: Readonly<Record<string, string>> = {
-  ENOENT: 'nothing there',
+  ENOENT: 'nothing',
   ENOTDIR: 'a file where a folder is needed',
   EACCES: 'no permission',
   EPERM: 'no permission',

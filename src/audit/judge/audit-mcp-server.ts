@@ -137,7 +137,10 @@ export async function auditMcpServer(
     else
       skipped.push({
         name: isPlainObject(tool) && typeof tool['name'] === 'string' ? tool['name'] : 'tools/list',
-        reason: expectedGot('tools with different names', 'another entry'),
+        reason: expectedGot(
+          'tools with different names',
+          'an entry without a name or with a duplicate name',
+        ),
       });
   }
   const ran =
@@ -197,7 +200,7 @@ function toolsIn(listing: unknown): readonly unknown[] {
       : []),
   ].find(Array.isArray);
   if (tools === undefined)
-    refuse('the result of tools/list', 'another value', 'It is {"tools": […]}, or the list alone.');
+    refuse('the result of tools/list', 'another value', 'Pass {"tools": […]}, or just the list.');
   return tools;
 }
 
@@ -302,14 +305,14 @@ async function findInstalled(
   const verbs = RUNNERS[program];
   if (verbs !== undefined) {
     const { spec, bin, rest } = packageIn(verbs.includes(args[0]!) ? args.slice(1) : args);
-    if (spec === undefined) throw invalidArgument(`a package behind ${program}`, args.join(' '));
+    if (spec === undefined) throw invalidArgument(`a package after ${program}`, args.join(' '));
     return ofName(spec, rest, asked, from, install, onProgress, bin);
   }
   const script = args.findIndex(
     (each) => SCRIPT.test(each) || (!each.startsWith('-') && isFile(resolve(from, each))),
   );
   if (/^(?:node|tsx|ts-node|bun|deno)$/.test(program)) {
-    if (script === -1) throw invalidArgument(`a file behind ${program}`, args.join(' '));
+    if (script === -1) throw invalidArgument(`a file after ${program}`, args.join(' '));
     const path = resolve(from, args[script]!);
     if (!isFile(path)) return missing(args[script]!);
     return ofScript(realpathSync(path), {

@@ -118,7 +118,7 @@ export function withMethods<Tool, Message>(
 }
 
 function unknownName(written: string, { codec, tools }: ExportedTools): never {
-  const encoded = codec.encode(written); // Models may use the tool's own name.
+  const encoded = codec.encode(written); // A model may use a tool's own name.
   const similar =
     encoded === undefined
       ? suggestNames(
@@ -128,7 +128,7 @@ function unknownName(written: string, { codec, tools }: ExportedTools): never {
       : [encoded];
   throw new ToolError(
     'TOOL_NOT_FOUND',
-    `Expected a tool that was offered, got ${describeValue(written)}${similar.length === 0 ? '' : `; did you mean ${similar.join(' or ')}?`}`,
+    `There is no tool named ${describeValue(written)}${similar.length === 0 ? '' : `; did you mean ${similar.join(' or ')}?`}`,
   );
 }
 

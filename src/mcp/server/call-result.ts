@@ -71,7 +71,7 @@ function answerResult(
  */
 export function outcomeResult(entry: ToolEntry, outcome: ToolOutcome): CallToolResult {
   const { kind, text, data, content, haltReason } = readOutcome(outcome);
-  const notes = haltReason === undefined ? [] : [`The tool asks to end here: ${haltReason}`];
+  const notes = haltReason === undefined ? [] : [`The tool asks you to stop here: ${haltReason}`];
   if (kind !== 'result') return errorResult(text, ...notes);
   const forUsers =
     'content' in outcome ? (outcome.content ?? []).filter((part) => !isForModel(part)) : [];

@@ -117,7 +117,7 @@ describe('locating the code of an MCP server', () => {
       'npx plain-server@3.0.0',
       /^Expected the package plain-server@3\.0\.0 to be installed/,
     ],
-    ['npx without a package', 'npx -y --', /^Expected a package behind npx/],
+    ['npx without a package', 'npx -y --', /^Expected a package after npx/],
     ['a package that is a URL', 'npx git+ssh://x/y', /^Expected the name of a package/],
     [
       "a file that doesn't exist",
