@@ -37,7 +37,8 @@ export interface DefaultToolsOptions {
    */
   readonly root?: string;
   /**
-   * Programs that `run_program` may start, in addition to those that other tools need.
+   * Programs that `run_program` may start. Other tools may always start the programs that they
+   * need.
    * @default node and npm
    */
   readonly allowedPrograms?: readonly string[];
@@ -56,8 +57,8 @@ function each<Arguments extends readonly unknown[]>(
 }
 
 /**
- * Creates all bundled tools, in a stable order. File tools share one wall, and so do the program
- * tools and the web tools. Does no I/O.
+ * Creates all bundled tools, in a stable order. Does no I/O. All file tools share one `FileWall`,
+ * all program tools one `ProgramWall`, and all web tools one `UrlWall`.
  */
 export function createDefaultTools(options: DefaultToolsOptions = {}): readonly ToolSource[] {
   const {

@@ -1,6 +1,6 @@
 import { AccessMode, SideEffect } from '../core/enums.js';
 
-/** The kinds of effects that a tool can have on its surroundings. */
+/** The kinds of effects that a tool can have outside itself. */
 export type EffectKind =
   | 'fs-read'
   | 'fs-write'
@@ -13,37 +13,37 @@ export type EffectKind =
   | 'browser-action'
   | 'env-read';
 
-/** The effect of one function call, without its place in the code. */
+/** The effect of one function call. `Effect` adds the call's place in the code. */
 export interface CallEffect {
   readonly kind: EffectKind;
   /**
-   * `write` changes something that outlasts the call. `unknown` depends on facts that the code
-   * doesn't show.
+   * `write`: the call changes something that outlasts it. `unknown`: the code doesn't show if it
+   * does.
    */
   readonly access: 'read' | 'write' | 'unknown';
   /**
-   * For a write: true if it overwrites, deletes or stops something, false if it only adds, null if
-   * that's unknown.
+   * For a write: true if it overwrites, deletes or stops something, false if it only adds
+   * something, null if that's unknown.
    */
   readonly destructive: boolean | null;
-  /** For a write: true if the same call again changes nothing more, null if that's unknown. */
+  /** For a write: true if repeating the call changes nothing more, null if that's unknown. */
   readonly idempotent: boolean | null;
-  /** The call as named in its documentation, such as `fs.writeFile` or `git commit`. */
+  /** The call's name in its documentation, such as `fs.writeFile` or `git commit`. */
   readonly call: string;
 }
 
 /** An effect of a tool, with the path from its handler to the call that causes it. */
 export interface Effect extends CallEffect {
   /**
-   * `does` if some accepted input leads there. `may` if an argument, a variable or unknown code
-   * decides.
+   * `does` if an ordinary call of the tool causes the effect. `may` if that depends on an argument,
+   * a variable or unknown code.
    */
   readonly certainty: 'does' | 'may';
-  /** The tool's argument that decides. Missing if none is known. */
+  /** The argument that decides whether the effect happens. Missing if no such argument is known. */
   readonly argument?: string;
   /** The call's `file:line`, relative to the audited folder. */
   readonly at: string;
-  /** The places on the path as `file:line`, starting with the handler. */
+  /** The calls on the path as `file:line`, starting with the handler. */
   readonly via: readonly string[];
 }
 
@@ -54,13 +54,13 @@ export interface TracedTool {
   readonly handler: string | undefined;
   readonly effects: readonly Effect[];
   /**
-   * The reasons why some code couldn't be followed, for reports. Empty if all of it could be
+   * The reasons why some code couldn't be followed, for reports. Empty if all code could be
    * followed.
    */
   readonly unknowns: readonly string[];
 }
 
-/** The meaning of an effect in terms of this package's metadata. `words` are for reports. */
+/** An effect, expressed as this package's metadata. `words` describe the effect in reports. */
 interface Meaning {
   readonly words: string;
   readonly accessMode: AccessMode;
@@ -90,8 +90,8 @@ const writes = (words: string, ...places: readonly SideEffect[]): Meaning => ({
 });
 
 /**
- * The meaning of each kind of effect. Execution category, danger and annotations are derived from
- * it. Reading this machine isn't a side effect.
+ * The metadata for each kind of effect. Execution category, danger and annotations are derived from
+ * it. Reading data on this machine isn't a side effect.
  */
 export const MEANING: Readonly<Record<EffectKind, KindMeaning>> = {
   'fs-read': {
@@ -154,7 +154,7 @@ export const MEANING: Readonly<Record<EffectKind, KindMeaning>> = {
   },
 };
 
-/** Returns the meaning of an effect. An unknown effect counts as a write. */
+/** Returns the metadata for an effect. An unknown effect is treated as a write. */
 export function meaningOf({ access, kind }: Effect): Meaning {
   return MEANING[kind][access === 'read' ? 'reads' : 'writes'];
 }
@@ -169,7 +169,7 @@ export function doingOf(effect: Effect): string {
   return `${words} (${call})${certainty === 'may' && argument !== undefined ? ` where "${argument}" says so` : ''}`;
 }
 
-/** Returns true if some accepted input leads to the effect, always or depending on an argument. */
+/** Returns true if some input certainly causes the effect. */
 export function isProven({ certainty, argument }: Effect): boolean {
   return certainty === 'does' || argument !== undefined;
 }

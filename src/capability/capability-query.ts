@@ -15,9 +15,9 @@ import type { HealthLedger } from './state/health-ledger.js';
 
 type OneOrMore<T extends string = string> = T | readonly T[];
 
-/** Conditions for queries of items that have health. A missing condition matches everything. */
+/** Conditions on an item's health. A missing condition matches everything. */
 interface HealthQuery {
-  /** Minimum share of recent calls that succeeded, from 0 to 1. */
+  /** Minimum success rate of recent calls, from 0 to 1. */
   readonly minSuccessRate?: number;
   /** Excludes items without calls. @default false */
   readonly requireCalls?: boolean;
@@ -35,7 +35,7 @@ export interface ToolQuery extends HealthQuery {
   readonly personas?: OneOrMore;
   /** Names of providers. A tool must have all of them. */
   readonly provider?: OneOrMore;
-  /** A version range. If you pass several, all must match. */
+  /** A version range. If you pass several ranges, all must match. */
   readonly version?: OneOrMore;
   /** Capability tags. A tool must have all of them. */
   readonly capability?: OneOrMore;
@@ -43,7 +43,7 @@ export interface ToolQuery extends HealthQuery {
   readonly sideEffect?: OneOrMore<SideEffect>;
   /** Safety levels. A tool must have one of them. */
   readonly safetyLevel?: OneOrMore<CapabilityTool['safetyLevel']>;
-  /** Matches tools that are available now if true, and tools that aren't if false. */
+  /** Matches tools that are available now if true, and tools that aren't available if false. */
   readonly available?: boolean;
   /** Conditions on the tool's metadata. */
   readonly filter?: ToolFilter;
@@ -55,7 +55,9 @@ interface WorkQuery {
   readonly personas?: OneOrMore;
   /** Names of required tools. The item must require all of them. */
   readonly tool?: OneOrMore;
-  /** Matches items whose requirements are all available now if true, and the others if false. */
+  /**
+   * Matches items whose requirements are all available now if true, and all other items if false.
+   */
   readonly available?: boolean;
 }
 
@@ -76,8 +78,8 @@ export interface TaskQuery extends WorkQuery {
 }
 
 /**
- * A query for jobs. All given conditions must match; a missing condition matches everything. One of
- * the `personas` must also be allowed to schedule the job.
+ * A query for jobs. All given conditions must match; a missing condition matches everything. If you
+ * pass `personas`, one of them must also be allowed to schedule the job.
  */
 export interface JobQuery extends WorkQuery, HealthQuery {
   /** Names of required skills. The job must require all of them. */
@@ -88,10 +90,10 @@ export interface JobQuery extends WorkQuery, HealthQuery {
 
 /**
  * Strings that must all be present, normalized for comparison. Blank strings are refused, because
- * nothing could match them.
+ * no item could match them.
  */
 const wanted = oneOrMore(text().transform(comparable)).optional();
-/** Returns the schema for a condition with a closed set of values, case-insensitively. */
+/** Returns the schema for a condition with a fixed set of values. Case is ignored. */
 const anyOf = <T extends string>(values: readonly T[]) =>
   oneOrMore(
     z.preprocess(
@@ -102,7 +104,7 @@ const anyOf = <T extends string>(values: readonly T[]) =>
 
 const common = { personas: oneOrMore(z.string()).optional(), available: z.boolean().optional() };
 const health = {
-  // 80 is refused, because it could mean 80 % or be a mistake.
+  // 80 is refused, because the caller may have meant 80 %.
   minSuccessRate: z
     .custom<number>(
       (value) => typeof value === 'number' && value >= 0 && value <= 1,
@@ -114,8 +116,8 @@ const health = {
 const work = { ...common, tool: wanted };
 
 /**
- * The conditions of each kind of item. Unknown conditions are refused, because ignoring them would
- * return too much.
+ * The conditions of each kind of item. Unknown conditions are refused. If they were ignored, a
+ * query would return too much.
  */
 const SCHEMAS = {
   tool: z.strictObject({
@@ -157,7 +159,7 @@ const includesAll =
     return all.every((each) => values.includes(each));
   };
 
-/** The test for each condition's value. */
+/** The functions that turn a condition's value into a test for items. */
 const TESTS: Readonly<Record<string, (value: never, ledger: HealthLedger) => Test>> = {
   personas: (value: readonly string[]) => {
     const filter = parsePersonas(value);
@@ -214,7 +216,7 @@ function comparable(value: string): string {
   return value.trim().toLowerCase();
 }
 
-/** Maximum characters in a constraint, because the range parser reads them one by one. */
+/** Maximum characters in a version or constraint. */
 const LONGEST = 256;
 const VERSION = /^v?(\d{1,9})(?:\.(\d{1,9}))?(?:\.(\d{1,9}))?([-+].*)?$/;
 
@@ -224,10 +226,10 @@ type VersionTest = (version: semver.SemVer) => boolean;
  * Returns a function that checks versions against a constraint in npm's range syntax, such as
  * `>=1.2`, `^1`, `1.x || >=2`, `1.0 - 1.4`.
  *
- * A comma means "and", and several constraints in a list must all match. `==` means `=`, and
- * `!=1.2.0` excludes a version. Blank constraints are ignored. Versions may be as short as `1` or
- * `0.9`. A tool with a missing or invalid version matches no constraint. The order follows Semantic
- * Versioning 2.0.0, §11.
+ * A comma means "and". If you pass several constraints, all must match. `==` means `=`, and
+ * `!=1.2.0` excludes a version. Blank constraints are ignored. Versions may lack parts, as in `1`
+ * or `0.9`. A tool with a missing or invalid version matches no constraint. Versions are ordered as
+ * in Semantic Versioning 2.0.0, §11.
  *
  * @throws ToolError `INVALID_ARGUMENT` for an invalid constraint, which the message quotes.
  */
@@ -245,9 +247,7 @@ export function versionFilter(
   };
 }
 
-/**
- * Returns a full version no matter which parts were written, or `undefined` for an invalid version.
- */
+/** Returns the parsed version, with 0 for missing parts, or `undefined` for an invalid version. */
 function parseVersion(version = ''): semver.SemVer | undefined {
   const parts = version.length > LONGEST ? null : VERSION.exec(version.trim());
   if (parts === null) return undefined;
@@ -260,7 +260,7 @@ function compileConstraint(constraint: string): VersionTest {
   const compilePiece = (piece: string): VersionTest => {
     const isExcluded = /^!=\s*[\dvxX*]/.test(piece);
     const text = piece.replace(isExcluded ? '!=' : /^={2,3}(?!=)/, isExcluded ? '' : '=');
-    // Pre-release versions match like any other, because a catalogue shows what it has.
+    // Pre-release versions match too, so that queries find everything in the catalogue.
     const range = new semver.Range(text, { includePrerelease: true });
     return (version) => range.test(version) !== isExcluded;
   };

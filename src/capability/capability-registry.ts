@@ -59,13 +59,13 @@ export interface ExecutionEvents {
 type Persona = { readonly persona?: string | null };
 
 /**
- * A registry of every persona's capabilities, and how well they work. It contains tools from code,
- * manifest files and other sources, plus skills, jobs and tasks from files.
+ * A registry of every persona's capabilities and their health. It contains tools from code,
+ * manifest files and other sources, and skills, jobs and tasks from files.
  *
- * Queries only read memory, from a snapshot that a refresh replaces as a whole, so a reader never
- * sees half a change. An invalid entry is skipped and reported in `findings`. If a file breaks, its
- * last good content is kept. Files are watched only if you call `watch`. Sources that announce
- * changes are followed until you call `close`.
+ * Queries read a snapshot in memory. A refresh replaces the whole snapshot, so a reader never sees
+ * half a change. An invalid entry is skipped and reported in `findings`. If a file becomes
+ * unreadable, its last valid content is kept. Files are only watched if you call `watch`. Sources
+ * can announce changes until you call `close`.
  *
  * ```ts
  * import { CapabilityRegistry } from 'tooldex/capability';
@@ -86,7 +86,7 @@ export class CapabilityRegistry {
   /** The inputs of the current state. */
   #inputs: Inputs;
   #state: CapabilityState = EMPTY;
-  /** The last requested refresh. Each refresh starts when the previous refresh has ended. */
+  /** The last requested refresh. It starts when the previous refresh has ended. */
   #refreshed: Promise<unknown> = Promise.resolve();
 
   private constructor(options: ReturnType<typeof checkCapabilityOptions>) {
@@ -106,7 +106,8 @@ export class CapabilityRegistry {
   /**
    * Creates a registry and reads everything once.
    *
-   * Invalid entries are skipped and reported in `findings`; `loadManifest` refuses them instead.
+   * Invalid entries are skipped and reported in `findings`. (`loadManifest` refuses the manifest
+   * instead.)
    *
    * @throws ToolError `INVALID_ARGUMENT` for invalid options or if the root isn't a folder,
    * `NOT_A_TOOL`.
@@ -127,7 +128,8 @@ export class CapabilityRegistry {
   }
 
   /**
-   * The number of calls and events reported to this registry. Health may change with each report.
+   * The number of calls and events reported to this registry. Each report may change an item's
+   * health.
    */
   get healthReports(): number {
     return this.#ledger.reports;
@@ -146,18 +148,18 @@ export class CapabilityRegistry {
     return this.#state.findings;
   }
 
-  /** The names of all personas that own or may use something, as first spelled. */
+  /** The names of all personas that own or may use something, in the spelling found first. */
   get personas(): readonly string[] {
     return Object.freeze([...this.#state.personas.values()]);
   }
 
   /**
-   * Reads everything whose content has changed, regardless of file dates, and applies the changes
-   * atomically.
+   * Reads everything again, and applies the changes in one step. Files with the same content aren't
+   * parsed again, whatever their dates.
    *
-   * Refreshes run one after the other. With `force`, every file is checked again, and sources list
-   * their tools again even if they just did. Never rejects because of a problem in the content: see
-   * `findings`.
+   * Refreshes run one after the other. With `force`, every file is parsed again, and sources list
+   * their tools again even if they just did. Problems in the content are in `findings` and never
+   * reject the promise.
    */
   async refresh(options: { readonly force?: boolean } = {}): Promise<CapabilityChange> {
     const { force } = checkOptions(REFRESH_OPTIONS, options, 'options of refresh');
@@ -167,7 +169,7 @@ export class CapabilityRegistry {
   }
 
   /**
-   * Refreshes periodically. Returns a function that stops it. Until you call that function, the
+   * Refreshes periodically. Returns a function that stops this. Until you call that function, the
    * process stays alive.
    *
    * @param options `intervalMs` is the pause between two refreshes, at least 10 (default 1,000).
@@ -197,26 +199,29 @@ export class CapabilityRegistry {
   }
 
   /**
-   * Returns the tools that a persona may call: the shared tools and its own, which replace shared
-   * tools with the same name. Excludes tools reserved for others. Without a persona, or for an
-   * unknown persona, returns the shared tools.
+   * Returns the tools that a persona may call: its own tools, and the shared tools except those
+   * with the same names. Tools reserved for other personas aren't included. Without a persona, or
+   * for an unknown persona, returns the shared tools.
    *
-   * You get the same registry until one of these tools changes. Then `onChange` listeners are
-   * called, and the next call returns a new registry.
+   * You get the same registry until one of its tools changes. Then `onChange` listeners are called,
+   * and the next call returns a new registry.
    */
   registryFor(persona?: string | null): ToolMetadataRegistry {
     return this.#views.registryFor(this.#state, readPersona(persona));
   }
 
   /**
-   * Returns the tools that match a query, shared tools first, then by persona and name. A persona's
-   * tool doesn't hide the shared tool with the same name.
+   * Returns the tools that match a query. Shared tools come first, then the others by persona and
+   * name. A persona's tool doesn't hide the shared tool with the same name.
    */
   tools(query: ToolQuery = {}): readonly CapabilityTool[] {
     return Object.freeze(this.#state.tools.all.filter(compileQuery('tool', query, this.#ledger)));
   }
 
-  /** Returns the tool that a persona calls by a name: its own, or else the shared tool. */
+  /**
+   * Returns the tool that a persona calls by a name: its own tool with that name, or else the
+   * shared tool.
+   */
   tool(name: string, persona?: string | null): CapabilityTool | undefined {
     return this.#state.tools.seenBy(readPersona(persona), name);
   }
@@ -224,24 +229,25 @@ export class CapabilityRegistry {
   /**
    * Finds the tools of all owners that best match a request.
    *
-   * @param options `limit` (default 10), and `accepts`, which selects tools (default all).
+   * @param options `limit` is the maximum number of tools (default 10), and `accepts` selects tools
+   * (default all).
    */
   search(text: string, options: SearchOptions = {}): CapabilityHits {
     const { limit, accepts } = checkOptions(SEARCH_OPTIONS, options, 'options of a search');
     return this.#search.find(this.#state, requireText(text), limit, accepts);
   }
 
-  /** Returns the skills that match a query, ordered as in `tools`. */
+  /** Returns the skills that match a query, in the order of `tools`. */
   skills(query: SkillQuery = {}): readonly CapabilitySkill[] {
     return Object.freeze(this.#state.skills.all.filter(compileQuery('skill', query, this.#ledger)));
   }
 
-  /** Returns the tasks that match a query, ordered as in `tools`. */
+  /** Returns the tasks that match a query, in the order of `tools`. */
   tasks(query: TaskQuery = {}): readonly CapabilityTask[] {
     return Object.freeze(this.#state.tasks.all.filter(compileQuery('task', query, this.#ledger)));
   }
 
-  /** Returns the jobs that match a query, ordered as in `tools`. */
+  /** Returns the jobs that match a query, in the order of `tools`. */
   jobs(query: JobQuery = {}): readonly CapabilityJob[] {
     return Object.freeze(this.#state.jobs.all.filter(compileQuery('job', query, this.#ledger)));
   }
@@ -278,10 +284,10 @@ export class CapabilityRegistry {
   }
 
   /**
-   * Records an executor's calls and follows the state of its providers. Returns a function that
-   * detaches it.
+   * Records an executor's calls and the state of its providers. Returns a function that detaches
+   * the executor.
    *
-   * @param options The persona for which the executor works. Calls are counted for the tools that
+   * @param options The persona for which the executor works. Calls are recorded for the tools that
    * this persona sees.
    */
   attach(executor: ExecutionEvents, options: Persona = {}): () => void {
@@ -295,8 +301,9 @@ export class CapabilityRegistry {
   }
 
   /**
-   * Returns rules for a `SafetyPolicy`. Put them before all other rules. A persona can then only
-   * call the tools it sees here, even through registries created before a change.
+   * Returns rules for a `SafetyPolicy`. Put them before all other rules. With these rules, a
+   * persona can only call the tools that it sees in this registry, even through a
+   * `ToolMetadataRegistry` created before a change.
    */
   policyRules(): readonly PolicyRule[] {
     return Object.freeze([
@@ -307,13 +314,13 @@ export class CapabilityRegistry {
     ]);
   }
 
-  /** Applies a source's announcement. */
+  /** Applies the tools that a source announces. */
   #hear(index: number, tools: SourceTools): void {
     const { name } = this.#options.sources[index]!;
     const sources = [...this.#inputs.sources];
     sources[index] = sourceContent(name, tools, sources[index]);
     const inputs = { ...this.#inputs, sources };
-    // The first refresh builds everything.
+    // Before the first refresh, the announcement is only stored.
     if (this.#state === EMPTY) this.#inputs = inputs;
     else this.#take(inputs);
   }
@@ -326,7 +333,7 @@ export class CapabilityRegistry {
         this.#options.sources.map((source, index) => loadSource(source, force, before[index])),
       ),
     ]);
-    // An announcement made while loading is newer than the source's response.
+    // Tools announced while a source was loading are newer than its response.
     const sources = loaded.map((content, index) => {
       const now = this.#inputs.sources[index];
       return now === undefined || now === before[index] ? content : now;
@@ -336,10 +343,10 @@ export class CapabilityRegistry {
 
   #take(inputs: Inputs): CapabilityChange {
     const before = this.#state;
-    // Usually nothing has changed when files are watched.
+    // While files are watched, a refresh usually finds no change.
     const isSame = before !== EMPTY && isDeepStrictEqual(dataOf(inputs), dataOf(this.#inputs));
     const state = isSame ? before : build(inputs, this.#live, before);
-    // Nothing is awaited here, so readers see either the whole change or nothing.
+    // Nothing is awaited here, so readers never see half of the change.
     this.#inputs = inputs;
     this.#state = state;
     const { revision, contents } = state;
@@ -351,8 +358,8 @@ export class CapabilityRegistry {
   }
 
   /**
-   * Returns the tool that a call was for: the tool that the persona sees, or else the tool of the
-   * only owner that has this name.
+   * Returns the tool that was called: the tool that the persona sees, or else the only tool with
+   * this name.
    */
   #meant(name: string, persona: string | null): CapabilityTool | undefined {
     const owned = this.#state.tools.ownersOf(name);
@@ -369,10 +376,10 @@ export class CapabilityRegistry {
     const item = items.seenBy(persona, name);
     if (item !== undefined) return item;
     const known = items.allSeenBy(persona).map((each) => each.name);
-    const whose = persona === null ? 'that is shared' : `of ${persona} or a shared one`;
+    const whose = persona === null ? 'shared items' : `items of ${persona} and the shared items`;
     throw new ToolError(
       'INVALID_ARGUMENT',
-      `${describeValue(name)} is not the name of a ${kind} ${whose}.${didYouMean(name, known)}`,
+      `There is no ${kind} called ${describeValue(name)} among the ${whose}.${didYouMean(name, known)}`,
     );
   }
 }
@@ -384,7 +391,7 @@ const PERSONA_OPTIONS = z.strictObject({ persona: z.string("a persona's name").n
 type SearchOptions = {
   /** Maximum number of tools. @default 10 */
   readonly limit?: number;
-  /** Excludes tools for which it returns `false`. @default none */
+  /** Returns `false` for tools to exclude. @default none are excluded */
   readonly accepts?: (tool: CapabilityTool) => boolean;
 };
 

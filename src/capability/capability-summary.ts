@@ -24,8 +24,8 @@ import type {
 /**
  * Returns a state as plain data.
  *
- * For a persona, this includes its own and the shared tools and skills, even shared items that its
- * own replace. It also includes the tasks it sees and the jobs it may schedule.
+ * For a persona, this includes its own tools and skills and all shared ones, even those that its
+ * own replace. It also includes the tasks that the persona sees and the jobs that it may schedule.
  */
 export function summarizeCapabilities(
   { revision, tools, skills, tasks, jobs }: CapabilityState,
@@ -58,7 +58,7 @@ export function summarizeCapabilities(
   };
 }
 
-/** Returns whether an item fits a persona, and why. `null` means no persona in particular. */
+/** Returns whether a persona may use an item, and why. With `null`, any persona is meant. */
 export function compatibilityOf(
   owner: string | null,
   allowlist: readonly string[] | undefined,
@@ -98,7 +98,7 @@ function toolFields(tool: CapabilityTool): Omit<ToolWire, 'compatibility'> {
   };
 }
 
-/** Returns the fields of a skill that are the same in every response. */
+/** Returns the fields of a skill that every response contains. */
 export function skillFields(skill: CapabilitySkill): Omit<SkillWire, 'compatibility'> {
   const { version, capabilityTags, requiredCapabilities } = skill;
   return {
@@ -118,7 +118,7 @@ export function taskFields(task: CapabilityTask): Omit<TaskWire, 'compatibility'
   };
 }
 
-/** Returns the fields of a job that are the same in every response. */
+/** Returns the fields of a job that every response contains. */
 export function jobFields(job: CapabilityJob): Omit<JobWire, 'compatibility'> {
   const { manifest, personas, requiredSkills, requiredCapabilities, available } = job;
   const { health, lastRun } = job;

@@ -7,16 +7,16 @@ import type { CapabilityState } from './state/build-state.js';
 
 /** The results of a catalogue search. */
 export interface CapabilityHits {
-  /** The best accepted tools with the reasons why they match, best first. */
+  /** The best accepted tools and the reasons why they match, best first. */
   readonly hits: readonly (SearchResult & { readonly tool: CapabilityTool })[];
   /**
-   * All tools that contain a word of the request, accepted or not. Used to count how many tools
-   * other filters would match.
+   * All tools that contain a word of the request, accepted or not. With them, you can count how
+   * many tools other filters would match.
    */
   readonly having: readonly CapabilityTool[];
 }
 
-/** Indexes the tools of all personas on the first search. */
+/** A search over the tools of all personas. The index is built by the first search. */
 export class CatalogueSearch {
   readonly #index = new SearchIndex();
   readonly #entries = new Set<ToolEntry>();
@@ -32,7 +32,7 @@ export class CatalogueSearch {
     this.#follow(state);
     const owned = (entry: ToolEntry) => state.ownersOf.get(entry) ?? [];
     const { best, having } = this.#index.find(text, limit, (entry) => owned(entry).some(accepts));
-    // Several owners may share one definition.
+    // One definition may belong to tools of several owners.
     const hits = best.flatMap(({ entry, result }) =>
       owned(entry)
         .filter(accepts)
@@ -60,7 +60,10 @@ export class CatalogueSearch {
   }
 }
 
-/** Sorts hits the same way, no matter in which order the tools were indexed. */
+/**
+ * Compares hits for sorting. The result doesn't depend on the order in which the tools were
+ * indexed.
+ */
 function inOrder(a: CapabilityHits['hits'][number], b: CapabilityHits['hits'][number]): number {
   return (
     b.score - a.score ||

@@ -29,8 +29,8 @@ export class PersonaViews {
     )
       return view.registry;
     const registry = new ToolMetadataRegistry();
-    // Two tools may claim the same alias. A tool's own name wins, and an alias never keeps another
-    // tool out.
+    // With `replace`, two tools may have the same alias.
+    // A tool's own name takes precedence over another tool's alias.
     registry.registerAll(
       tools.map(({ entry }) => entry.definition),
       { replace: true },
@@ -40,7 +40,7 @@ export class PersonaViews {
     return registry;
   }
 
-  /** Returns true if a tool is or was in one of these registries. */
+  /** Returns true if a tool is in one of these registries, or ever was. */
   wasOffered(entry: ToolEntry): boolean {
     return this.#offered.has(entry);
   }
@@ -70,8 +70,8 @@ function nobodyIfBlank(key: string): string | undefined {
  * Returns the rule that refuses a call if the persona neither owns the tool nor is allowed to use
  * it.
  *
- * It checks the current state, so it also refuses calls whose permission a manifest has withdrawn
- * since the policy's registry was created. Tools that were never here are left to other rules.
+ * It checks the current state, so it also refuses calls that a manifest has forbidden since the
+ * policy's registry was created. For tools that were never in this registry, other rules decide.
  */
 export function personaRule(
   stateNow: () => CapabilityState,

@@ -39,8 +39,8 @@ export interface CapabilityOptions {
   /** The functions for manifest tools, by `handler_ref` or else by name. @default none */
   readonly handlers?: Handlers;
   /**
-   * The environment variables that contain credentials. Their values are never shown. @default
-   * process.env
+   * The environment in which credentials are looked up. Values are never shown.
+   * @default process.env
    */
   readonly env?: Environment;
   /** The clock. @default the system clock */
@@ -58,7 +58,7 @@ const schema = z.strictObject({
   tools: iterable<ToolSource>('a list of tools').default([]),
   resolve: aFunction<ResolveInstance>().optional(),
   sources: z.array(aSource).readonly().default([]),
-  handlers: z.custom<Handlers>().optional(), // `handlerMap` checks each of them.
+  handlers: z.custom<Handlers>().optional(), // `handlerMap` checks the handlers.
   env: anObject<Environment>('variables by name').optional(),
   clock: anObject<Clock>('a clock').optional(),
   health: anObject<HealthLog>('a RollingHealth or PublishedHealth').optional(),

@@ -1,5 +1,5 @@
-// Only the summary and its items are exported by name from the package. Types of their parts are
-// declared inline, so that users can export a part without a separate name for it.
+// The package only exports the summary and its items by name.
+// Types of their parts are declared inline, so that users' declarations can contain them.
 
 interface ItemWire {
   readonly name: string;
@@ -11,14 +11,11 @@ interface ItemWire {
     readonly persona: string | null;
     readonly persona_specific: boolean;
     /**
-     * True if the requesting persona may use it: it owns the item or the item is shared, and the
-     * allow-list admits the persona. True if there is no requesting persona.
+     * True if the requesting persona may use the item: it owns the item or the item is shared, and
+     * the allow-list admits the persona. Always true if there is no requesting persona.
      */
     readonly matches_request: boolean;
-    /**
-     * Restriction: if set, only these personas may use it. Empty if everyone may, unless
-     * `matches_request` is false.
-     */
+    /** The only personas that may use the item. Also empty if the item has no such list. */
     readonly allowlist: readonly string[];
   };
 }
@@ -48,7 +45,7 @@ export interface ToolWire extends ItemWire {
         string,
         {
           readonly metrics: MetricsWire;
-          /** Counts since counting began, and the provider's state. */
+          /** Counts since recording began, and the provider's state. */
           readonly router: Numbers<
             'successes' | 'failures' | 'consecutive_failures',
             'failure_rate' | 'last_success' | 'last_failure' | 'last_check' | 'backoff_until'
@@ -88,7 +85,7 @@ export interface JobWire extends WorkWire {
   readonly required_capabilities: readonly string[];
   readonly available: boolean;
   readonly health: {
-    /** Statistics of the recent calls. Numbers that need calls are `null` if there are none. */
+    /** Statistics of the recent calls. Averages and rates are `null` if there are no calls. */
     readonly job: MetricsWire & {
       /** Calls whose work was still running when they were answered. */
       readonly abandoned: number;
@@ -98,7 +95,7 @@ export interface JobWire extends WorkWire {
   };
 }
 
-/** Numbers. Those listed in the second parameter are `null` until something has happened. */
+/** An object of numbers. The fields named in `Maybe` are `null` until there is a value. */
 type Numbers<Always extends string, Maybe extends string> = Readonly<
   Record<Always, number> & Record<Maybe, number | null>
 >;
@@ -110,7 +107,10 @@ type Invocation = {
   readonly timestamp: number;
 };
 
-/** The calls behind the numbers, oldest first. Only in responses about one tool. */
+/**
+ * The calls that the statistics are computed from, oldest first. Present only in responses about a
+ * single tool.
+ */
 type Samples = readonly {
   readonly at: number;
   readonly success: boolean;

@@ -5,8 +5,7 @@ const INSTALL_TSX = 'Install tsx: npm install --save-dev tsx.';
 /**
  * Returns advice for a file that can't be imported, or `undefined` if Node's message is sufficient.
  *
- * Node's messages don't mention decorators or where they are: to Node, `@` is just an invalid
- * token.
+ * Node's messages don't mention decorators, because to Node `@` is just an invalid token.
  */
 export function importAdvice(cause: unknown, file: string): string | undefined {
   if (!(cause instanceof Error)) return undefined;

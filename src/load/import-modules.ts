@@ -6,11 +6,11 @@ import { ToolError } from '../core/errors.js';
 import { missingPackage } from '../core/issues.js';
 
 interface ImportedModule {
-  /** The path from the caller, relative to `cwd`. */
+  /** The path that the caller passed, relative to `cwd`. */
   readonly file: string;
   /**
-   * The tsconfig next to the file. A module that is imported by files with different tsconfigs
-   * exists twice.
+   * The tsconfig for the file. A module that is imported by files with different tsconfigs is
+   * loaded twice.
    */
   readonly tsconfig: string | undefined;
   readonly module?: object;
@@ -28,22 +28,25 @@ export interface ImportOptions {
   readonly onImport?: ((file: string | undefined) => void) | undefined;
 }
 
-/** The default timeout, long enough for a file that connects to a service when it's imported. */
+/**
+ * The default timeout in milliseconds. It's long enough for a file that connects to a service when
+ * it's imported.
+ */
 export const IMPORT_DEADLINE_MS = 30_000;
 
 /**
  * Imports each file. If a file fails, the others are still imported.
  *
- * TypeScript is loaded with tsx and the user's own settings. Without tsx, Node imports it if it can
- * strip types; otherwise the import fails.
+ * TypeScript is loaded with tsx and the user's tsconfig. Without tsx, Node imports the file if it
+ * can strip types. If it can't, the import fails.
  */
 export async function* importModules(
   files: readonly string[],
   cwd: string,
   { deadlineMs = IMPORT_DEADLINE_MS, onImport }: ImportOptions = {},
 ): AsyncGenerator<ImportedModule> {
-  // JavaScript files are loaded the same way as TypeScript: both may import the same module, and a
-  // tool must not exist twice.
+  // JavaScript files are also loaded with tsx if there are TypeScript files.
+  // Both may import the same module, whose tools must not exist twice.
   const tsx = files.some(isTypeScript)
     ? await loadTsx().catch((error: unknown) => ({ error }))
     : undefined;
@@ -61,8 +64,7 @@ export async function* importModules(
   try {
     for (const file of files) {
       const path = resolve(cwd, file);
-      // Otherwise tsx would use the tsconfig in the current folder, which may have a different
-      // decorator mode.
+      // By default, tsx uses the current folder's tsconfig, whose decorator mode may differ.
       const tsconfig = nearest(dirname(path), 'tsconfig.json');
       onImport?.(file);
       try {
@@ -102,8 +104,8 @@ async function loadTsx() {
 }
 
 /**
- * Waits for work until a timeout. The timer also keeps the process alive, because Node exits if
- * nothing is left that could settle the work.
+ * Waits for work until a timeout. The timer also keeps the process alive: if no timer or I/O is
+ * left, Node exits even if the work hasn't settled.
  */
 export function finishInTime<T>(work: Promise<T>, milliseconds: number): Promise<T> {
   let stopTimer: (() => void) | undefined;
@@ -117,12 +119,12 @@ export function finishInTime<T>(work: Promise<T>, milliseconds: number): Promise
 type TsxLoader = ReturnType<typeof createTsxLoader>;
 
 /**
- * Returns a loader for the files of a tsconfig. The files that it loads share the modules that they
+ * Returns a loader for the files of a tsconfig. All files loaded by it share the modules that they
  * import.
  *
  * CommonJS files are required and ES modules are imported, each through tsx in a separate
- * namespace. On Node 20, a CommonJS file that is imported can't find its TypeScript siblings, and
- * is loaded a second time if one of them requires it.
+ * namespace. CommonJS files aren't imported because on Node 20 they then couldn't find TypeScript
+ * files next to them, and would be loaded twice if one of those requires them.
  */
 function createTsxLoader({ esm, cjs }: Tsx, tsconfig: string | undefined, namespace: string) {
   const required = withTsconfig(tsconfig, () => cjs.register({ namespace }));

@@ -37,9 +37,7 @@ export interface LoadProblem {
 export interface LoadedTools {
   /** The tools with unique names, ready for `registry.registerAll(tools)`. */
   readonly tools: readonly ToolDefinition[];
-  /**
-   * The files that failed, the tools that were left out, and the patterns that matched no tools.
-   */
+  /** The files that failed, the tools that were left out, and the patterns that matched no tool. */
   readonly problems: readonly LoadProblem[];
   /** The file of each tool, relative to `cwd`, by tool name. */
   readonly fileOf: ReadonlyMap<string, string>;
@@ -71,12 +69,12 @@ const NO_TOOLS =
  * registries, lists of any of these, and functions such as `createTools` that create them.
  *
  * Importing a file runs its code, so list only files that you trust. TypeScript is loaded with tsx,
- * if installed, using the tsconfig next to the file. Modules loaded this way exist separately from
- * those that your program imports itself.
+ * if installed, using the tsconfig next to the file. Modules loaded this way are separate copies of
+ * the modules that your program imports itself.
  *
  * If a file fails, it's reported as a problem and the others are still loaded. A tool exported by
- * several files counts once. A different tool with the same name is reported as a problem, and so
- * is a pattern without tools.
+ * several files is loaded once. A different tool with the same name is reported as a problem, and
+ * so is a pattern that matches no tool.
  *
  * @param globs A file, folder, or glob, or a list of them.
  * @throws ToolError `INVALID_ARGUMENT` if there is no glob, or for invalid options.
@@ -121,7 +119,7 @@ export async function loadTools(
     }
   }
   const all = [...origins.values()].flat();
-  // Another file may export the instance that this file couldn't create.
+  // A class that couldn't be instantiated isn't a problem if another file exports its instance.
   for (const each of refused.values())
     if (!isMade(each, all)) problems.push({ file: each.file, reason: each.reason });
   for (const { pattern, files } of matches)
@@ -136,7 +134,7 @@ export async function loadTools(
 
 /**
  * Adds a tool, or returns an explanation if another tool already has its name. In `origins`, the
- * registered tool is first.
+ * registered tool comes first.
  */
 function addTool(
   registry: ToolMetadataRegistry,

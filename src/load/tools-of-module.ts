@@ -18,7 +18,7 @@ export interface RefusedClass {
 }
 
 /**
- * Matches the names of exported functions to call, such as `tools`, `createTools`,
+ * Matches the names of exported functions that create tools, such as `tools`, `createTools`,
  * `makeOrderTools`, or `buildRegistry`.
  */
 const MAKER =
@@ -37,7 +37,7 @@ export async function toolsOfModule(module: object) {
   const values = await Promise.all(
     exportsOf(module).map(async ([name, value]) => (isMaker(name, value) ? await value() : value)),
   );
-  // Classes come last, because the tools of their instances count as the same tools.
+  // Instances come first: a tool that both an instance and its class have is added once.
   const sources = [...objectsIn(values)].sort(
     (one, other) => Number(typeof one === 'function') - Number(typeof other === 'function'),
   );
@@ -60,8 +60,8 @@ export async function toolsOfModule(module: object) {
 }
 
 /**
- * Returns a class that can't be constructed without arguments, with the reason. Returns `undefined`
- * for any other error.
+ * Returns the class if it can't be constructed without arguments, with the reason. Returns
+ * `undefined` for any other error.
  */
 function unmadeClass(source: object, error: unknown): RefusedClass | undefined {
   if (!isToolError(error, 'INVALID_ARGUMENT') || !('requiredArguments' in error.details))
@@ -70,7 +70,10 @@ function unmadeClass(source: object, error: unknown): RefusedClass | undefined {
   return { source, tools, reason: `${error.message} Export the instance or the registry.` };
 }
 
-/** Returns true if a refused class's tools exist after all, on an instance or in a registry. */
+/**
+ * Returns true if the tools of a refused class were found elsewhere, on an instance or in a
+ * registry.
+ */
 export function isMade({ source, tools }: RefusedClass, made: readonly FoundTool[]): boolean {
   return (
     tools.every((name) => made.some(({ entry }) => entry.name === name)) ||
@@ -80,7 +83,7 @@ export function isMade({ source, tools }: RefusedClass, made: readonly FoundTool
 
 /**
  * Returns true if an exported function creates tools. Classes can't be called, and functions with
- * parameters are meant for other callers.
+ * parameters need arguments, so both are left alone.
  */
 function isMaker(exportName: string, value: unknown): value is () => unknown {
   if (
@@ -94,9 +97,9 @@ function isMaker(exportName: string, value: unknown): value is () => unknown {
 }
 
 /**
- * Returns true if two findings are the same tool: the same object, a class and its instance, or
- * either of these and its definition in a registry. Otherwise, equal metadata doesn't mean that two
- * tools are the same.
+ * Returns true if two exports are the same tool: the same object, a class and its instance, or
+ * either of these and its definition in a registry. Two objects with equal metadata are otherwise
+ * different tools.
  */
 export function isSameTool(one: FoundTool, other: FoundTool): boolean {
   return (
@@ -109,8 +112,8 @@ export function isSameTool(one: FoundTool, other: FoundTool): boolean {
 }
 
 /**
- * Returns true if two findings are the same tool from a file that was loaded twice: their metadata
- * and their code are equal.
+ * Returns true if two exports are the same tool from a file that was loaded twice, because their
+ * metadata and code are equal.
  */
 export function isSameCode(one: FoundTool, other: FoundTool): boolean {
   return one.entry.digest === other.entry.digest && codeOf(one.source) === codeOf(other.source);
@@ -129,18 +132,18 @@ function classOf(source: object): unknown {
 
 /**
  * Returns a module's exports by name. If the default export is a CommonJS module's `exports`,
- * returns its members.
+ * returns the members of that object.
  */
 function exportsOf(module: object): readonly (readonly [name: string, value: unknown])[] {
   return Object.entries(module).flatMap(([name, value]: readonly [string, unknown]) =>
-    // The getters of such an object are exports, not the user's own code.
+    // Getters may be called here, because they're a compiler's exports.
     name === 'default' && isPlainObject(value) && !isToolDefinition(value)
       ? Object.entries(value)
       : [[name, value] as const],
   );
 }
 
-/** Yields every function and object in the values that could be a tool, without duplicates. */
+/** Yields every function and object in the values that could be a tool, each once. */
 function* objectsIn(values: Iterable<unknown>, seen = new Set<unknown>()): Generator<object> {
   for (const value of values) {
     const isObject = (typeof value === 'object' && value !== null) || typeof value === 'function';

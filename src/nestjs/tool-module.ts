@@ -42,8 +42,8 @@ const OPTIONS = Symbol('options of ToolModule');
  * once.
  *
  * The registry contains the tools of all providers with decorated classes, before it's injected
- * anywhere. Nest creates the instance for a call. All calls share one instance, unless the provider
- * or one of its dependencies has request or transient scope. In that case, each call gets a new
+ * anywhere. Nest creates the instances that calls run on. All calls share one instance, unless the
+ * provider or one of its dependencies has request or transient scope: then each call gets a new
  * instance. The executor is closed after the application has shut down.
  *
  * ```ts
@@ -115,8 +115,7 @@ function moduleWith(
       {
         provide: Symbol('end of ToolModule'),
         inject: [ToolExecutor],
-        // Closing earlier isn't possible: until this point, the application answers requests, which
-        // can call tools.
+        // Until now, the application still answered requests, which can call tools.
         useFactory: (executor: ToolExecutor) => ({
           onApplicationShutdown: () => executor.close(),
         }),
@@ -134,7 +133,7 @@ function toolProviders(
   const wrappers = discovery.getProviders(include && { include: [...include] });
   const tokens = new Map<Type<object>, Type<object>>();
   for (const { token, metatype } of wrappers) {
-    // The class that Nest constructs, or the token if a factory or a value replaces the class.
+    // If a factory or a value replaces the class, the token is the tool class.
     const Class = [metatype, token].find((each) => metadataOf(each).length > 0);
     if (Class) tokens.set(Class as Type<object>, token as Type<object>);
   }

@@ -7,18 +7,18 @@ import { boundedBytes } from './read-document.js';
 
 /** The maximum number of bytes of a response that are read: 4 MiB. */
 const MOST_BYTES = 4 * 2 ** 20;
-/** The maximum number of characters of an error response shown to models. */
+/** The maximum number of characters of an error response that models see. */
 const LONGEST_ERROR = 2_000;
-/** The status codes after which another attempt may succeed. */
+/** The status codes of failures that may be temporary. */
 const TRANSIENT = new Set([408, 425, 429, 502, 503, 504]);
 
 /**
  * Converts an HTTP response to a tool's result: JSON becomes the value, text becomes text, and
  * images and audio become content.
  *
- * If the response's `Link` header has a next page (RFC 8288), the result tells the model which
- * arguments request it. A failed request becomes a `fail` with status and body. If a readonly call
- * may succeed later, throws instead, so that the executor retries it.
+ * If the response's `Link` header names a next page (RFC 8288), the result tells the model which
+ * arguments request that page. A failed request becomes a `fail` with status and body. If a
+ * readonly call may succeed later, throws instead, so that the executor retries it.
  *
  * @throws ToolError `PROVIDER_UNAVAILABLE` for such a response.
  */
@@ -100,8 +100,8 @@ function failed(
 }
 
 /**
- * Returns the arguments that request the next page, such as `page=2`: the query of the next URL in
- * the `Link` header.
+ * Returns the arguments that request the next page, such as `page=2`. They come from the query of
+ * the next URL in the `Link` header.
  */
 function nextPage({ headers, url }: Response): string | undefined {
   const link = /<([^<>]{1,4096})>\s*;[^,<]*\brel="?next\b/.exec(headers.get('link') ?? '')?.[1];

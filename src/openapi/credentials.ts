@@ -5,7 +5,7 @@ import { partAt, type Part } from './read-document.js';
 /** A token, an API key, or a user name with its password. */
 export type Credential = string | { readonly username: string; readonly password: string };
 
-/** Credentials by the name of their security scheme. Functions are called for each call. */
+/** Credentials by the name of their security scheme. A function is called for each request. */
 export type Credentials = Readonly<
   Record<
     string,
@@ -33,8 +33,8 @@ export function schemesOf(root: Part): Readonly<Record<string, Part>> {
  * Returns a function that authorizes the operation's calls, using the first alternative for which
  * all credentials are available.
  *
- * @returns `undefined` if credentials are required but no alternative is available. In that case,
- * calls are sent without credentials.
+ * @returns `undefined` if credentials are required but no alternative is available. The calls are
+ * then sent without credentials.
  */
 export function authorizationFor(
   { security }: { readonly security: readonly Part[] },
@@ -44,7 +44,8 @@ export function authorizationFor(
   const ready = security
     .map(Object.keys)
     .filter((each) => each.every((name) => Object.hasOwn(credentials, name)));
-  // An empty alternative means that credentials are optional, so it comes last.
+  // An empty alternative makes credentials optional.
+  // Others are preferred if their credentials are available.
   const names = ready.find((each) => each.length > 0) ?? (security.length === 0 ? [] : ready[0]);
   if (names === undefined) return undefined;
   return async (request, context) => {
@@ -82,10 +83,11 @@ function place(
 const LOOKS_SECRET = /^(?:(?:access|auth)_?)?token$|^api_?key$/i;
 
 /**
- * Returns true for a parameter that contains a credential: it's set through `auth`, not by models.
+ * Returns true for a parameter that contains a credential. Such parameters are set through `auth`
+ * and hidden from models.
  *
- * Some documents declare a token a second time, as a parameter of operations that a security scheme
- * already protects.
+ * Some documents declare a token twice: in a security scheme, and again as a parameter of the
+ * operations.
  */
 export function isCredential(root: Part, { in: place, name }: Part): boolean {
   const schemes = Object.values(schemesOf(root));

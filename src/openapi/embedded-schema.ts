@@ -4,7 +4,7 @@ import { withoutHidden } from '../core/visible-text.js';
 import { SUBSCHEMAS } from '../json-schema/schema-document.js';
 import { listOf, partAt, resolveReference, type Part } from './read-document.js';
 
-/** Matches keywords that don't help to fill in arguments. */
+/** Matches keywords that don't help models to fill in arguments. */
 const UNUSED = /^(?:x-.*|xml|externalDocs|examples?|discriminator|\$schema)$/;
 /**
  * The number of JSON characters after which no more definitions are embedded. The maximum for a
@@ -15,7 +15,7 @@ const MOST_CHARACTERS = 65_536;
 const LONGEST_TEXT = 1_024;
 const ANY = 'Any value is allowed there.';
 
-/** The schema of a file that a model provides. */
+/** The schema for a file in an argument. */
 const FILE = Object.freeze({
   type: 'object',
   properties: {
@@ -29,12 +29,12 @@ const FILE = Object.freeze({
  * Converts a schema in a document to a standalone schema: local references point to copies in
  * `$defs`.
  *
- * Definitions are copied breadth-first, until the schema has 64 KiB. Beyond that, and for
- * references that are external or dangling, any value is allowed. Nothing outside the document is
+ * Definitions are copied breadth-first, until the schema has 64 KiB. Definitions beyond that limit,
+ * and references that are external or dangling, allow any value. Nothing outside the document is
  * read. Fields marked `readOnly` are omitted, because requests don't contain them. Binary strings
- * become objects with the file's content.
+ * become objects that contain a file.
  *
- * @param report Called with a sentence for each part that the copy lacks.
+ * @param report Called with a sentence about each part that the copy lacks.
  */
 export function embedSchema(root: Part, source: Part, report: (change: string) => void): Part {
   const $defs: Record<string, unknown> = {};

@@ -7,14 +7,14 @@ import { listOf, partAt, type Part } from './read-document.js';
 
 const METHODS = ['get', 'head', 'options', 'post', 'put', 'patch', 'delete'] as const;
 
-/** The location of an argument in the request, and the style of its value. */
+/** A parameter of the request: its argument, its location, and the style of its value. */
 export interface Parameter {
   /** The argument's name in the tool's input. */
   readonly argument: string;
   /** The parameter's name in the request. */
   readonly name: string;
   readonly in: 'path' | 'query' | 'header';
-  /** `json` is used for parameters that are described by a media type. */
+  /** The style of the value. Parameters with a media type have the style `json`. */
   readonly style: 'simple' | 'form' | 'spaceDelimited' | 'pipeDelimited' | 'deepObject' | 'json';
   readonly explode: boolean;
 }
@@ -25,11 +25,11 @@ interface Body {
   readonly kind: 'json' | 'form' | 'multipart' | 'text' | 'binary';
 }
 
-/** An operation in a document, with the information that its tool needs. */
+/** An operation in a document, with everything that its tool needs. */
 export interface Operation {
   /**
-   * The tool's name: the operation's id, or its method and path, converted to characters that tool
-   * names allow.
+   * The tool's name. It's the operation's id, or its method and path, with forbidden characters
+   * replaced.
    */
   readonly name: string;
   readonly method: string;
@@ -40,13 +40,13 @@ export interface Operation {
   readonly inputSchema: Part;
   readonly parameters: readonly Parameter[];
   readonly body: Body | undefined;
-  /** The alternative security schemes. A call needs one alternative. */
+  /** The alternative security schemes. A call needs the credentials of one alternative. */
   readonly security: readonly Part[];
   /** The operation's `x-tooldex` object. */
   readonly extension: Part;
-  /** Sentences about what the tool lacks. */
+  /** Sentences about parts of the operation that the tool lacks. */
   readonly changes: readonly string[];
-  /** The reason why no tool can make this call. */
+  /** The reason why no tool can call this operation. */
   readonly refused?: string;
 }
 
@@ -114,8 +114,8 @@ function nameOf(id: unknown): string {
 }
 
 /**
- * Returns text that is safe for models to read: without hidden characters, and at most 4,096
- * characters.
+ * Returns text that is safe for models to read. Hidden characters are removed, and the text is cut
+ * at 4,096 characters.
  */
 function plainText(value: unknown): string {
   if (typeof value !== 'string') return '';
@@ -130,8 +130,7 @@ function plainText(value: unknown): string {
  * so such an operation must be loaded separately.
  */
 function otherServer(root: Part, item: Part, own: Part): string | undefined {
-  // The scheme is ignored, because upgrading the document adds it to copies of server addresses
-  // that don't have one.
+  // The upgrade to OpenAPI 3.1 may add `https:` to copies of an address.
   const urlOf = (servers: unknown) => {
     const { url } = partAt(root, listOf(servers)[0]);
     return typeof url === 'string' ? url.replace(/^https?:/, '') : '';
@@ -205,7 +204,10 @@ function schemaOf({ schema, content, description }: Part): unknown {
   return { ...own, ...(typeof description === 'string' && { description }) };
 }
 
-/** The kinds of request bodies, best first. */
+/**
+ * The kinds of request bodies. If an operation accepts several kinds, the first in this list is
+ * used.
+ */
 const BODIES: readonly (readonly [Body['kind'], RegExp])[] = [
   ['json', /^application\/json\b/],
   ['json', /^application\/merge-patch\+json\b/],

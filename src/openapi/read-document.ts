@@ -4,7 +4,7 @@ import { parse as parseYaml } from 'yaml';
 import { ToolError } from '../core/errors.js';
 import { describeValue, isPlainObject } from '../core/plain-data.js';
 
-/** Any object in the document. Fields that an invalid document lacks are `undefined`. */
+/** Any object in the document. In an invalid document, required fields may be `undefined`. */
 export type Part = Readonly<Record<string, unknown>>;
 
 /** An API description, upgraded to OpenAPI 3.1. */
@@ -14,7 +14,10 @@ export interface ApiDocument {
   readonly url?: URL;
 }
 
-/** The maximum size of a document in bytes: 64 MiB. GitHub's own API description has 7 MiB. */
+/**
+ * The maximum size of a document in bytes: 64 MiB. For comparison, GitHub's API description has 7
+ * MiB.
+ */
 const MOST_BYTES = 64 * 2 ** 20;
 
 /**
@@ -97,7 +100,9 @@ function upgraded(document: unknown): Part {
   throw unreadable('it has no paths', 'it has no paths');
 }
 
-/** Renames `x-nullable`, the Swagger 2 extension for what OpenAPI 3.0 calls `nullable`. */
+/**
+ * Renames `x-nullable`. It's a Swagger 2 extension with the meaning of `nullable` in OpenAPI 3.0.
+ */
 function nameNullable(part: object): void {
   if (!Array.isArray(part) && (part as Part)['x-nullable'] === true)
     Object.assign(part, { nullable: true });
@@ -115,7 +120,7 @@ function unreadable(what: string, advice: string, cause?: unknown): ToolError {
   );
 }
 
-/** Reads a response up to a number of bytes, and cancels the rest. */
+/** Reads a response up to a maximum number of bytes, and cancels the rest. */
 export async function boundedBytes(
   response: Response,
   most: number,

@@ -52,8 +52,8 @@ export function isInside(url: URL, baseUrl: URL): boolean {
 }
 
 /**
- * Encodes a path segment. Segments of dots are refused, because they would be resolved before the
- * request is sent: `users/..` is the parent of `users`.
+ * Encodes a path segment. The segments `.` and `..` are refused, because they'd change the path:
+ * `users/..` is the parent of `users`.
  */
 function segmentOf({ argument }: Parameter, text: string): string {
   if (text === '' || /^\.{1,2}$/.test(text))
@@ -103,7 +103,10 @@ function textOf(value: unknown): string {
   return typeof value === 'object' && value !== null ? JSON.stringify(value) : String(value);
 }
 
-/** Formats an object with brackets, `a[b]=1`, and lists accordingly: `a[0]=1`. */
+/**
+ * Formats an object's fields with brackets (`a[b]=1`), and a list's items with their index
+ * (`a[0]=1`).
+ */
 function nested(name: string, value: unknown): [string, string][] {
   if (typeof value !== 'object' || value === null) return [[name, String(value)]];
   return Object.entries(value).flatMap(([key, item]) => nested(`${name}[${key}]`, item));

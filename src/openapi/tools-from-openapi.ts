@@ -21,7 +21,7 @@ import { listOf, partAt, readDocument, type ApiDocument, type Part } from './rea
 import { isInside, requestFor, type ApiRequest } from './request.js';
 
 /**
- * The `defineTool` options for one operation's tool, which override everything else. `false`
+ * The `defineTool` options for one operation's tool. They override everything else. `false`
  * excludes the operation.
  */
 export type OpenApiToolOptions =
@@ -30,12 +30,13 @@ export type OpenApiToolOptions =
 
 /** The options of `toolsFromOpenApi`. */
 export interface OpenApiOptions {
-  /** The URL that calls can't leave. @default the document's first server */
+  /** The base URL. Calls can't go anywhere else. @default the document's first server */
   readonly baseUrl?: string | URL;
   /** Credentials, by security scheme. Models never see them. @default none */
   readonly auth?: Credentials;
   /**
-   * The operations to load: names, `GET /pets`, or `#tag`, in which `*` matches any characters.
+   * The operations to load: tool names, `GET /pets`, or `#tag`. In each, `*` matches any
+   * characters.
    * @default all
    */
   readonly include?: readonly string[];
@@ -44,11 +45,15 @@ export interface OpenApiOptions {
   /** Options for individual tools, by tool name. @default none */
   readonly tools?: Readonly<Record<string, OpenApiToolOptions>>;
   /**
-   * Allows `x-tooldex` in the document to set any option. Otherwise, it can only make a tool
-   * stricter. @default false
+   * Allows `x-tooldex` in the document to set any option. By default, `x-tooldex` can only make a
+   * tool stricter.
+   * @default false
    */
   readonly trusted?: boolean;
-  /** The function that sends requests, for example through a proxy. @default the global `fetch` */
+  /**
+   * The function that sends requests. For example, it can use a proxy.
+   * @default the global `fetch`
+   */
   readonly fetch?: typeof fetch;
 }
 
@@ -56,7 +61,7 @@ export interface OpenApiOptions {
 export interface OpenApiFinding {
   /**
    * - refused: there is no tool for the operation
-   * - changed: the tool lacks something that the document describes
+   * - changed: the tool lacks something that the document describes for the operation
    * - credentials: the operation needs credentials that `auth` doesn't contain
    */
   readonly kind: 'refused' | 'changed' | 'credentials';
@@ -71,7 +76,7 @@ export interface OpenApiFinding {
 export interface OpenApiTools {
   readonly tools: readonly ToolDefinition[];
   readonly findings: readonly OpenApiFinding[];
-  /** The URL that calls can't leave. */
+  /** The base URL. Calls can't go anywhere else. */
   readonly baseUrl: string;
 }
 
@@ -105,10 +110,10 @@ const schema = once(() =>
  *   arguments are the parameters by name, and `body` for the request body.
  * - Tools for GET, HEAD, and OPTIONS are readonly. POST, PUT, and PATCH write. DELETE writes and is
  *   dangerous.
- * - Results count as untrusted, because someone else may have written them.
+ * - Results are labelled `untrusted`, because someone else may have written them.
  * - Calls can't leave `baseUrl`: arguments and redirects that lead elsewhere are refused.
- * - For every operation, there is either a tool or a finding that explains why there isn't.
- *   References to other documents are never fetched.
+ * - Every operation has a tool, or a finding that explains why it has none. References to other
+ *   documents are never fetched.
  *
  * ```ts
  * const { tools, findings } = await toolsFromOpenApi('petstore.json', { auth: { apiKey: process.env.PETSTORE_KEY! } });
@@ -233,7 +238,7 @@ function wrongArgument(expected: string, got: string, advice: string): ToolError
 type Metadata = ToolOptions<JsonSchema>;
 type Arguments = Readonly<Record<string, unknown>>;
 
-/** Derives a tool's metadata from its method, and from `x-tooldex` in the document. */
+/** Derives a tool's metadata from the operation's method, and from `x-tooldex` in the document. */
 function metadataOf(operation: Operation, trusted: boolean): Metadata {
   const { method, tags, extension } = operation;
   const isReading = method === 'GET' || method === 'HEAD' || method === 'OPTIONS';
@@ -258,8 +263,8 @@ function metadataOf(operation: Operation, trusted: boolean): Metadata {
 }
 
 /**
- * Returns only the options that make a tool stricter. Invalid enum values are passed on, so that
- * `defineTool` refuses them.
+ * Returns only the options that make a tool stricter. It keeps invalid enum values, because
+ * `defineTool` reports them.
  */
 function tightened(derived: Metadata, said: Partial<Metadata>): Partial<Metadata> {
   const accessMode =
@@ -313,10 +318,7 @@ function callOf(
   };
 }
 
-/**
- * Sends a request, and follows redirects of readonly calls as long as they don't leave the base
- * URL.
- */
+/** Sends a request. For readonly calls, follows redirects that stay below the base URL. */
 async function follow(
   { method, url }: ApiRequest,
   baseUrl: URL,

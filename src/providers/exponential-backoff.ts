@@ -25,14 +25,14 @@ const schema = once(() =>
 );
 
 /**
- * Returns the delay in milliseconds after a number of consecutive failures: a random fraction of
- * `min(cap, base · 2^(failures − 1))`.
+ * Returns the delay in milliseconds after a number of consecutive failures. It's a random fraction
+ * of `min(cap, base · 2^(failures − 1))`.
  *
  * Full jitter spreads the retries of clients that failed together, so that they don't all come back
  * at the same time. The delay is finite for any number of failures, and 0 after 0 failures.
  *
  * Source: "Exponential backoff and jitter", AWS architecture blog. The default base and cap come
- * from the system that previously routed these tools.
+ * from this library's predecessor.
  *
  * @throws ToolError `INVALID_ARGUMENT` for invalid options or an invalid number of failures.
  */
@@ -41,8 +41,8 @@ export function exponentialBackoff(failures: number, options: BackoffOptions = {
     throw invalidArgument('a number of failures, 0 or more', failures);
   const { baseMs, capMs, random, jitter } = checkOptions(schema, options, 'options of the backoff');
   if (failures === 0) return 0;
-  // 2^1023 is the largest power of two that a number can represent. The cap also limits an infinite
-  // product.
+  // 2^1023 is the largest power of two that a number can represent.
+  // Even if the product is infinite, the cap limits it.
   const bound = Math.min(capMs, baseMs * 2 ** Math.min(failures - 1, 1_023));
   return jitter === 'none' ? bound : random() * bound;
 }

@@ -16,16 +16,17 @@ import { abortError, describeFailure, retryAfterOf, runAttempt } from './run-att
 /** The options of one call through a router. */
 export interface CallOptions {
   /**
-   * Allows repeating the call, because it's readonly or idempotent.
+   * True if the call may be repeated, because it's readonly or idempotent.
    *
-   * If false, a failure is thrown immediately. A request without a response may have had an effect,
-   * and the next provider would repeat it. Only `PROVIDER_UNAVAILABLE` means that nothing was sent.
+   * If false, a failure is thrown at once: a request without a response may have had an effect, and
+   * the next provider would repeat it. After `PROVIDER_UNAVAILABLE`, the next provider is still
+   * tried, because nothing was sent.
    */
   readonly repeatable: boolean;
   /**
-   * The time in milliseconds until the caller's signal is aborted. The providers share this time: a
-   * provider gets half of the remaining time if another provider can follow, and the last provider
-   * gets all of it. @default only `attemptTimeoutMs` limits the time
+   * The time in milliseconds until the caller's signal is aborted. The providers share this time. A
+   * provider gets half of the remaining time, and the last provider gets all of it.
+   * @default only `attemptTimeoutMs` limits the time
    */
   readonly timeoutMs?: number;
   /** Runs when a provider starts, at most once per provider. @default none */
@@ -37,7 +38,7 @@ export interface CallOptions {
   readonly onEnd?: (provider: string) => void;
 }
 
-/** A provider's answer, and the attempts that led to it. */
+/** A provider's answer, and all attempts made for the call. */
 export interface Routed {
   /**
    * The provider's return value: a plain value, or a result created by `ok`, `fail`, `askUser`, or
@@ -52,16 +53,17 @@ export interface Routed {
 /**
  * Sends each call of a tool to its first usable provider.
  *
- * Providers are tried in ascending order of `priority`, and those with the same priority in the
- * order of declaration. A provider is skipped if it has no credentials, its health check fails, or
- * it's backing off. After a failure, a provider backs off for `exponentialBackoff(consecutive
- * failures)`, or for as long as the service requests. Then a single call probes it while other
- * calls still skip it.
+ * Providers are tried in ascending order of `priority`. Providers with the same priority are tried
+ * in the order of declaration. A provider is skipped if it has no credentials, its health check
+ * fails, or it's backing off. After a failure, a provider backs off for
+ * `exponentialBackoff(consecutive failures)`, or for as long as the service requests. Then a single
+ * call probes the provider, while other calls still skip it.
  *
- * One failure is enough if another provider is usable. The last usable provider backs off only
- * after `failuresToEject` consecutive failures, or if its service requests it. Failures are
- * `TIMEOUT`, `PROVIDER_UNAVAILABLE`, and errors that aren't ToolErrors. A result of `fail` and any
- * other ToolError count as the tool's own answer, because another provider would return the same.
+ * If another provider is usable, a provider backs off after a single failure. The last usable
+ * provider backs off only after `failuresToEject` consecutive failures, or if its service requests
+ * a delay. Failures are `TIMEOUT`, `PROVIDER_UNAVAILABLE`, and errors that aren't ToolErrors. A
+ * result of `fail` and any other ToolError are the tool's own answer, because another provider
+ * would return the same.
  *
  * Each process tracks backoffs separately. A `PublishedHealth` shows them to other processes.
  */
@@ -98,7 +100,8 @@ export class ProviderRouter {
    * backoff.
    * @throws ToolError `ABORTED`, or the ToolError that is the signal's reason, if the caller
    * aborts. `TIMEOUT` if a deadline aborted the signal (its reason is a `TimeoutError` or a
-   * ToolError `TIMEOUT`). Only a deadline counts as a failure of the provider that didn't answer.
+   * ToolError `TIMEOUT`). A deadline counts as a failure of the provider that didn't answer, but an
+   * abort by the caller doesn't.
    * @throws the provider's error, if it's the tool's own answer or the call must not be repeated.
    */
   async call(input: unknown, context: ToolContext, options: CallOptions): Promise<Routed> {
@@ -120,7 +123,7 @@ export class ProviderRouter {
         continue;
       }
       const attemptedAt = clock.elapsed();
-      // The time is divided only if a later provider would be called.
+      // If the call can't be repeated, no other provider follows, so the time isn't divided.
       const timeoutMs = attemptTimeoutMs ?? (repeatable ? share() : undefined);
       const result = await runAttempt(pass.provider, input, context, {
         clock,
@@ -136,8 +139,7 @@ export class ProviderRouter {
       }
       const success = result.status !== 'failed';
       const probe = pass.kind === 'probe' ? { probe: true as const } : {};
-      // A few probes of an unavailable provider would otherwise hide or outweigh the results of its
-      // calls.
+      // Probes aren't recorded, because they could outweigh the results of real calls.
       if (pass.kind === 'call')
         this.#health.record({ kind: 'provider', name: slot.healthName, success, latencyMs });
       slot.tell({ type: 'provider-attempt', success, latencyMs, kind: pass.kind });
@@ -159,8 +161,8 @@ export class ProviderRouter {
   }
 
   /**
-   * Returns half of the remaining time if a later provider may need the other half; otherwise
-   * returns no limit.
+   * Returns half of the remaining time if a later provider may need the other half, and undefined
+   * (no limit) if not.
    */
   #shareOf(deadline: number, place: number): number | undefined {
     if (deadline === Infinity || !this.#slots.slice(place + 1).some((slot) => slot.wouldBeAsked()))
@@ -194,7 +196,7 @@ export class ProviderRouter {
     await pauseFor(share() ?? Infinity, this.#options.clock, waiting.signal);
     stopListening();
     if (signal?.aborted) throw abortError(signal);
-    // A caller waits for only one check.
+    // After one check, the caller accepts its result.
     return hasAnswered
       ? (slot.admit(true) as Pass | string)
       : "its health check hasn't answered yet";

@@ -16,9 +16,10 @@ import { describeFailure } from './run-attempt.js';
 /**
  * A provider's state, based on its calls.
  *
- * - available: calls are sent to it, even after failures if no other provider was usable.
- * - backing-off: no calls are sent to it before `until`.
- * - half-open: one call is probing it. Other calls wait for the result of the probe, but only until
+ * - available: calls are sent to the provider. It may have failed while no other provider was
+ *   usable.
+ * - backing-off: no calls are sent to the provider before `until`.
+ * - half-open: one call is probing the provider. Other calls skip it until the probe ends, or until
  *   `until`, because the probe may hang.
  */
 interface ProviderState {
@@ -26,18 +27,21 @@ interface ProviderState {
   /** The number of consecutive failures. */
   readonly failures: number;
   /**
-   * A value of `clock.elapsed()`. For an available provider that has failed, the time at which to
-   * try it again.
+   * The end of the backoff or of the probe, as a value of `clock.elapsed()`. For an available
+   * provider that has failed, the earliest time for a useful retry.
    */
   readonly until: number;
 }
 
 const AVAILABLE: ProviderState = Object.freeze({ kind: 'available', failures: 0, until: 0 });
 
-/** The time for which a hanging probe keeps other calls away. */
+/** Milliseconds for which a hanging probe keeps other calls away. */
 const PROBE_MS = 60_000;
 
-/** A pass to call a provider. The call's result counts only if the state hasn't changed since. */
+/**
+ * Permission to call a provider. If the provider's state has changed since, the call's result is
+ * mostly ignored.
+ */
 export interface Pass {
   readonly kind: 'call' | 'probe';
   readonly provider: Provider;
@@ -52,16 +56,16 @@ type SlotEvent<Event = ToolEvent> = Event extends ProviderFacts & {
   : never;
 
 /**
- * Returns a provider's name and the digest of its configuration. Equal providers have equal
- * identities in every process.
+ * Returns a provider's name and the digest of its configuration. Equal providers have the same
+ * identity in every process.
  */
 export function identityOf({ name, config = {} }: ToolProvider): string {
   return `${name}#${digestOf(config).slice(0, 16)}`;
 }
 
 /**
- * Returns the name under which a provider's calls are counted. If two tools use the same service,
- * it's counted separately for each tool.
+ * Returns the name under which a provider's calls are recorded. If two tools use the same service,
+ * its calls are recorded separately for each tool.
  */
 export function providerHealthName(toolName: string, identity: string): string {
   return `${toolName}/${identity}`;
@@ -120,7 +124,7 @@ export class ProviderSlot {
     );
   }
 
-  /** Returns true if a call would use the provider now, even if only to check or probe it. */
+  /** Returns true if a call made now would use, check or probe the provider. */
   wouldBeAsked(): boolean {
     const made = this.#ready();
     return (
@@ -131,12 +135,11 @@ export class ProviderSlot {
   }
 
   /**
-   * Returns a pass to call the provider now, the reason for skipping it, or a health check to wait
-   * for before trying again.
+   * Returns a pass to call the provider now, the reason for skipping it, or a health check. After
+   * waiting for a check, call this function again.
    *
-   * @param hasWaited True if the caller has waited for a check and accepts its result. Otherwise, a
-   * check that takes longer than its interval would be due again when it ends, and the caller would
-   * wait forever.
+   * @param hasWaited True if the caller has already waited for a check and accepts its result.
+   * Without this, a caller would wait forever for checks that take longer than their interval.
    */
   admit(hasWaited: boolean): Pass | string | Promise<void> {
     const made = this.#ready();
@@ -148,16 +151,15 @@ export class ProviderSlot {
     const due = hasWaited ? undefined : check.due();
     if (due !== undefined) return due;
     if (check.last?.healthy === false) return check.last.reason;
-    // From here on, before the first `await`, this call is the only probe.
+    // This happens before the first `await`, so this call is the only probe.
     if (kind === 'probe')
       this.#enter('half-open', now + (this.#options.attemptTimeoutMs ?? PROBE_MS) + 1_000);
     return { kind, provider, state: this.#state };
   }
 
   succeeded(pass: Pass): void {
-    // If the provider is available, any success ends a series of failures. A provider that is
-    // backing off recovers only through a call that started after that, because older calls don't
-    // show its current state.
+    // If the provider is available, any success ends a series of failures.
+    // If it's backing off, only the probe shows its current state.
     if (this.#state !== pass.state && this.#state.kind !== 'available') return;
     const wasOut = this.#state.kind !== 'available';
     this.#state = AVAILABLE;
@@ -165,12 +167,11 @@ export class ProviderSlot {
   }
 
   /**
-   * Records a failed call. @param retryAfterMs The time for which the service asked not to be
-   * called, if any.
+   * Records a failed call.
+   * @param retryAfterMs The delay that the service asked for, if any.
    */
   failed(pass: Pass, reason: string, retryAfterMs?: number): void {
-    // Many calls may have been in progress when the service failed. Together they count as one
-    // failure.
+    // If many calls were in progress when the service failed, they count as one failure.
     if (this.#state !== pass.state) return;
     const { clock, failuresToEject, baseMs, capMs, random } = this.#options;
     const failures = this.#state.failures + 1;
@@ -189,15 +190,15 @@ export class ProviderSlot {
   }
 
   /**
-   * Records a call that ended without showing the state of the service. The next call can be the
-   * probe.
+   * Records a call that was aborted before it could show the service's state. If it was the probe,
+   * the next call becomes the probe.
    */
   abandoned(pass: Pass): void {
     if (this.#state === pass.state && pass.kind === 'probe')
       this.#enter('backing-off', this.#options.clock.elapsed());
   }
 
-  /** Returns the provider in the form shown to users. */
+  /** Returns the provider's state as plain data. */
   snapshot(): ProviderSnapshot {
     const { name, priority } = this.#spec;
     const { kind, failures, until } = this.#state;
@@ -245,7 +246,7 @@ export class ProviderSlot {
     this.#state = Object.freeze({ kind, failures, until });
   }
 
-  /** Returns whether the provider's state allows a call, only a probe, or neither. */
+  /** Returns what the provider's state allows: a call, only a probe, or neither. */
   #admission(): Pass['kind'] | 'no' {
     if (this.#state.kind === 'available') return 'call';
     return this.#options.clock.elapsed() >= this.#state.until ? 'probe' : 'no';
@@ -259,7 +260,7 @@ export class ProviderSlot {
     if (made === undefined || ('at' in made && clock.elapsed() - made.at >= retryMs))
       made = this.#make();
     const missing = 'provider' in made ? this.#missingCredentials(made.provider) : '';
-    // A provider that was created without its credentials is created again once they're set.
+    // A provider without its credentials isn't kept, so it's created again once they're set.
     this.#made = missing === '' ? made : undefined;
     if (missing === '') return made;
     const reason = `its credentials ${missing} are missing from its configuration and from the environment; set them`;
@@ -326,12 +327,12 @@ export function dateOf(elapsed: number, clock: Clock): number {
   return clock.now() + (elapsed - clock.elapsed());
 }
 
-/** Calls a listener, ignoring any errors that it throws. The event has already happened. */
+/** Calls a listener and ignores its errors, because the event has already happened. */
 export function tellSafely<T>(listener: ((value: T) => void) | undefined, value: T): void {
   try {
     listener?.(value);
   } catch {
-    // Errors thrown by listeners are ignored.
+    // A listener's error is ignored.
   }
 }
 
@@ -366,7 +367,7 @@ class HealthCheck {
   isDue(): boolean {
     if (this.#running !== undefined) return true;
     if (this.#intervalMs === 0 || this.#provider.check === undefined) return false;
-    // The interval begins when a check starts, so that long checks aren't repeated more often.
+    // The interval begins when a check starts, so a long check doesn't delay the next one.
     return this.#options.clock.elapsed() - this.#startedAt >= this.#intervalMs;
   }
 

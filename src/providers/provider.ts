@@ -25,8 +25,8 @@ export interface Provider {
 /**
  * Creates a provider from the configuration declared with the tool, including its credentials.
  *
- * It's called when the provider is first needed, and again once missing credentials have been set.
- * It must not open connections: do that in `call`.
+ * The factory is called when the provider is first needed, and again once missing credentials have
+ * been set. Don't open connections in it: do that in `call`.
  */
 export type ProviderFactory = (
   config: Readonly<Record<string, unknown>>,
@@ -42,8 +42,8 @@ export interface Attempt {
   readonly provider: string;
   readonly status: 'answered' | 'failed' | 'skipped';
   /**
-   * The reason why it was skipped, or how it failed. Contains no text from the service, because
-   * that could include credentials.
+   * The reason why the provider was skipped, or how it failed. Contains no text from the service,
+   * because that could include credentials.
    */
   readonly reason?: string;
   /** The duration of the attempt in milliseconds. Missing if the provider was skipped. */
@@ -52,7 +52,7 @@ export interface Attempt {
   readonly probe?: true;
 }
 
-/** A provider in the form shown to users and other programs. Dates are milliseconds since 1970. */
+/** A provider's state, as shown to users and other programs. Dates are milliseconds since 1970. */
 export interface ProviderSnapshot {
   /**
    * The provider's name. If two providers of the tool have the same name, part of the
@@ -67,10 +67,7 @@ export interface ProviderSnapshot {
   readonly reason: string | null;
   /** The number of consecutive failures. */
   readonly failures: number;
-  /**
-   * The time when it's tried out. Before that, calls are sent to it only if no other provider is
-   * usable and it can still be used.
-   */
+  /** The time when a call may probe the provider. `null` if it isn't backing off. */
   readonly backoffUntil: number | null;
   readonly lastCheck:
     | { readonly healthy: true; readonly at: number }

@@ -18,25 +18,25 @@ interface PublishedHealthOptions extends RollingHealthOptions {
 }
 
 /**
- * The delay before a change is written, and the interval at which other processes' records are
- * read.
+ * Milliseconds between a change and its writing, and milliseconds between two reads of other
+ * processes' records.
  */
 const WRITE_MS = 1_000;
 const READ_MS = 2_000;
 /**
- * The time for which a process's records are kept after its last call, and the maximum number of
- * processes whose records are read.
+ * Milliseconds for which a process's records are kept after its last call, and the maximum number
+ * of processes whose records are read.
  */
 const KEEP_MS = 24 * 3_600_000;
 const MOST_PROCESSES = 256;
 /**
- * The maximum number of samples written per process. The most recently recorded names have
- * priority.
+ * The maximum number of samples written per process. If there are more, the names recorded last are
+ * written.
  */
 const MOST_SAMPLES = 2_000;
 /**
- * The list of processes that have written records, and the interval at which a process adds itself
- * again.
+ * The key of the list of processes that have written records, and the milliseconds after which a
+ * process adds itself again.
  */
 export const PROCESSES = 'health:processes';
 const ENTER_MS = 3_600_000;
@@ -77,10 +77,10 @@ type Published = z.output<ReturnType<typeof publishedSchema>>;
  * A health log that several processes share through a `StateStore`.
  *
  * Each process writes its own calls and backoffs under a separate key, at most once a second and on
- * `close()`. They're kept for a day. After `load()`, which a `CapabilityRegistry` calls, the log
- * covers all processes, and reads the records of the others every two seconds. Times come from the
- * clock of the process that made the call. If the store is unavailable, the log uses the records
- * that it has, and writes again once the store is available.
+ * `close()`. Records are kept for a day. After `load()`, the log covers all processes, and reads
+ * the records of other processes every two seconds. A `CapabilityRegistry` calls `load()`. Times
+ * come from the clock of the process that made the call. While the store is unavailable, the log
+ * uses the records that it has. It writes again once the store is available.
  */
 export class PublishedHealth extends RollingHealth {
   readonly #options: z.output<ReturnType<typeof optionsSchema>>;
@@ -100,7 +100,7 @@ export class PublishedHealth extends RollingHealth {
     this.#options = checked;
     this.#stopWatching = store.onAvailability((available) => {
       if (!available || this.own.size === 0) return;
-      // The store may have lost its content.
+      // Everything is written again, because the store may have lost its content.
       this.#enteredAt = -Infinity;
       this.#hasNews = true;
       this.#writeSoon();

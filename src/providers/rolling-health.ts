@@ -11,7 +11,7 @@ export interface HealthRecord {
   readonly name: string;
   readonly success: boolean;
   readonly latencyMs: number;
-  /** The provider that answered, if it's a tool call. */
+  /** The provider that answered a tool call. */
   readonly provider?: string;
   /** True if the work was still running when the call was answered. */
   readonly abandoned?: boolean;
@@ -35,7 +35,7 @@ export interface Sample {
 }
 
 /**
- * Statistics about the most recent calls. `null` means that there are no calls to compute a value
+ * Statistics about the most recent calls. A value is `null` if there are no calls to compute it
  * from.
  */
 export interface HealthSummary {
@@ -55,20 +55,20 @@ export interface HealthSummary {
   readonly abandoned?: number;
 }
 
-/** A log that records and summarizes health, for one or several processes. */
+/** A log that records calls and summarizes their health, for one or several processes. */
 export interface HealthLog {
   record(record: HealthRecord): void;
   summary(kind: Kind, name: string): HealthSummary;
   /** Returns the number of all calls since counting began. */
   lifetime(kind: Kind, name: string): Pick<HealthSummary, 'total' | 'success' | 'failure'>;
-  /** Returns the calls behind the summary, oldest first. */
+  /** Returns the calls that the summary is computed from, oldest first. */
   samples(kind: Kind, name: string): readonly Sample[];
   lastCall(kind: Kind, name: string): Sample | null;
   /** Returns the provider that answered a tool's last successful call. */
   lastProvider(toolName: string): string | null;
   /**
-   * Returns a provider's backoff in any of the processes, or `null` if it isn't backing off.
-   * Missing if the log doesn't track backoffs.
+   * Returns a provider's backoff in any of the processes, or `null` if it isn't backing off. A log
+   * that doesn't track backoffs lacks this method.
    */
   backoff?(provider: string): Backoff | null;
   /** Records that a provider is backing off. */
@@ -117,8 +117,8 @@ const optionsSchema = once(() =>
  * Stores the most recent calls of every tool, provider, and job in this process, and summarizes
  * them.
  *
- * The window is a number of calls, not a time span. Percentiles are computed on demand. The summary
- * of a name without records consists of zeros and `null`.
+ * The window is a number of calls, not a time span. Percentiles are computed on demand. For a name
+ * without records, the summary contains zeros and `null`.
  */
 export class RollingHealth implements HealthLog {
   /** The calls of this process by kind and name, with the least recently recorded names first. */

@@ -22,10 +22,10 @@ type Environment = Parameters<ProviderFactory>[1];
 
 /** The options of a router. */
 export interface ProviderRouterOptions {
-  /** The tool's name in events, and in its providers' names in `health`. */
+  /** The tool's name. It's used in events, and in the names of its providers in `health`. */
   readonly toolName: string;
   /**
-   * The tool's providers, as declared. Providers with the same name and configuration count as one.
+   * The tool's providers, as declared. Providers with the same name and configuration are merged.
    */
   readonly providers: readonly ToolProvider[];
   /** The functions that create providers, by provider name. */
@@ -44,8 +44,7 @@ export interface ProviderRouterOptions {
   /** Returns random numbers for the backoff jitter. @default Math.random */
   readonly random?: () => number;
   /**
-   * The log that records each provider's calls. The tool's own calls are recorded by the code that
-   * evaluates the answers.
+   * The log that records each provider's calls. The executor records the tool's own calls.
    * @default a RollingHealth for this router
    */
   readonly health?: HealthLog;
@@ -59,7 +58,8 @@ export interface ProviderRouterOptions {
   readonly attemptTimeoutMs?: number;
   /**
    * The number of consecutive failures after which a provider backs off even if no other provider
-   * is usable. If another is usable, one failure is enough. @default 5
+   * is usable. If another provider is usable, one failure is enough.
+   * @default 5
    */
   readonly failuresToEject?: number;
   /** The base delay of the backoff in milliseconds, as in `exponentialBackoff`. @default 1000 */
@@ -74,10 +74,7 @@ export type RoutingOptions = Pick<
   'config' | 'checkTimeoutMs' | 'attemptTimeoutMs' | 'failuresToEject' | 'baseMs' | 'capMs'
 >;
 
-/**
- * The default interval of health checks. It comes from the system that previously routed these
- * tools.
- */
+/** The default interval of health checks. It comes from this library's predecessor. */
 export const CHECK_INTERVAL_MS = 300_000;
 
 const table = <T>() =>
@@ -141,7 +138,8 @@ export function requireRoutingOptions(options: unknown): void {
 }
 
 /**
- * Returns the value under a name from any source: `constructor` and `__proto__` are ordinary names.
+ * Returns an object's own value under a name, so that `constructor` and `__proto__` are ordinary
+ * names.
  */
 export function lookUp<T>(table: Table<T> | undefined, name: string): T | undefined {
   if (table === undefined) return undefined;

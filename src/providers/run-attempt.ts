@@ -8,12 +8,12 @@ import type { Provider } from './provider.js';
 /**
  * The result of one attempt.
  *
- * - answered: with a value, which can be the tool's own `fail`.
+ * - answered: the provider returned a value, which can be the tool's own `fail`.
  * - refused: the provider threw the tool's answer, such as `INVALID_INPUT`. Another provider would
- *   answer the same.
+ *   throw the same.
  * - failed: the service couldn't be reached, failed, or was too slow. Another provider may be able
  *   to answer.
- * - aborted: the caller aborted, which says nothing about the service.
+ * - aborted: the caller aborted, so nothing is known about the service.
  */
 type AttemptResult =
   | { readonly status: 'answered'; readonly value: unknown }
@@ -25,20 +25,17 @@ interface AttemptOptions {
   readonly clock: Clock;
   /** The timeout of the attempt in milliseconds. If missing, there's no limit. */
   readonly timeoutMs?: number | undefined;
-  /** The provider's name in messages. */
+  /** The provider's name, for messages. */
   readonly label: string;
   /**
-   * Reports that the provider has started, and that its function has actually finished, which can
-   * be long after the attempt.
+   * `onStart` runs when the provider starts. `onEnd` runs when its function has actually finished,
+   * which can be long after the attempt.
    */
   readonly onStart: () => void;
   readonly onEnd: () => void;
 }
 
-/**
- * The maximum time in milliseconds for which a service can ask not to be called. After that, it's
- * probed.
- */
+/** The maximum delay in milliseconds that a service can ask for. After that, it's probed. */
 const MOST_RETRY_AFTER_MS = 600_000;
 
 const TRANSIENT: readonly ToolErrorCode[] = ['PROVIDER_UNAVAILABLE', 'TIMEOUT'];
@@ -46,8 +43,8 @@ const TRANSIENT: readonly ToolErrorCode[] = ['PROVIDER_UNAVAILABLE', 'TIMEOUT'];
 /**
  * Runs one attempt with a provider. Never rejects.
  *
- * Ends when the caller's signal is aborted or the time is up, even if the provider ignores both. A
- * later result is ignored. The signal must not already be aborted.
+ * The attempt ends when the caller's signal is aborted or the time is up, even if the provider
+ * ignores both. A later result is ignored. The signal must not already be aborted.
  */
 export function runAttempt(
   provider: Provider,
@@ -98,7 +95,8 @@ export function runAttempt(
 
 /**
  * Returns true for an error caused by the service rather than by the call: `PROVIDER_UNAVAILABLE`,
- * `TIMEOUT`, and errors that aren't ToolErrors. It may not recur later or with another service.
+ * `TIMEOUT`, and errors that aren't ToolErrors. The same call may succeed later or with another
+ * service.
  *
  * Every other ToolError is the tool's own answer. That includes `EXECUTION_FAILED`, the outcome
  * code of a tool's `fail`.
@@ -108,14 +106,17 @@ export function isTransient(error: unknown): boolean {
 }
 
 /**
- * Returns the result of an abort. An abort by the caller says nothing about the service, but a
- * deadline that passes without an answer does.
+ * Returns the result of an abort: `failed` if a deadline passed, `aborted` if the caller aborted.
+ * Only a deadline is the service's fault.
  */
 function resultOfAbort(signal: AbortSignal): AttemptResult {
   return { status: isTimeout(signal.reason) ? 'failed' : 'aborted', error: abortError(signal) };
 }
 
-/** Returns true if the reason is a deadline, either of `AbortSignal.timeout` or of tooldex. */
+/**
+ * Returns true if a signal was aborted by a deadline, either of `AbortSignal.timeout` or of
+ * tooldex.
+ */
 function isTimeout(reason: unknown): boolean {
   return (
     isToolError(reason, 'TIMEOUT') ||
@@ -138,8 +139,8 @@ export function abortError(signal: AbortSignal): ToolError {
 }
 
 /**
- * Describes an error in a few words, without text from the service, whose messages can contain
- * keys, addresses, and paths.
+ * Describes an error in a few words. It never uses text from the service, which can contain keys,
+ * addresses, and paths.
  */
 export function describeFailure(error: unknown): string {
   if (isToolError(error)) return error.code;

@@ -20,7 +20,7 @@ import {
 } from './evaluated.js';
 import { suggestFixes, type SuggestedFix } from './suggest-fixes.js';
 
-/** A request from your users, and the tools that should be offered to the model for it. */
+/** A user's request, and the tools that the model should be offered for it. */
 export interface LabelledRequest {
   /** The request, in the user's words. */
   readonly text: string;
@@ -31,22 +31,22 @@ export interface LabelledRequest {
 /** The options of `evaluateSelection`: those of `selectTools` except the request's text. */
 export interface EvaluationOptions extends Omit<SelectionRequest, 'text' | 'previous'> {
   /**
-   * Looks for keywords and examples that would fix misses as well. This repeats the selection for
-   * every suggestion that it tries.
+   * Looks for keywords and examples that would fix misses. This repeats the selection for every
+   * suggestion that it tries.
    * @default false
    */
   readonly suggest?: boolean;
 }
 
-/** A pair of tools that are confused: the wrong tool was offered. */
+/** A pair of tools that are confused: one was wanted, and the other was offered instead. */
 interface Confusion {
   readonly wanted: string;
   readonly offered: string;
-  /** The number of requests for which that happened. */
+  /** The number of requests for which the tools were confused. */
   readonly requests: number;
   /**
-   * Words in these requests that occur in neither tool. As keywords of the wanted tool, they would tell
-   * the two apart.
+   * Words in these requests that neither tool contains. As keywords of the wanted tool, they would
+   * tell the two tools apart.
    */
   readonly words: readonly string[];
 }
@@ -54,13 +54,13 @@ interface Confusion {
 /** A report on how well a registry's selection works for labelled requests. */
 export interface SelectionEvaluation {
   readonly requests: number;
-  /** The average fraction of the wanted tools that were offered to the model. */
+  /** The fraction of wanted tools that were offered to the model, averaged over all requests. */
   readonly recall: number;
-  /** The average nDCG of the offered tools in their order. */
+  /** The nDCG of the offered tools in their order, averaged over all requests. */
   readonly ndcg: number;
   /**
-   * The average number of tokens in a selection, in all tools in full, and in the first `maxTools`
-   * search results in full.
+   * The number of tokens: on average in a selection, in all tools with full details, and on average
+   * in the first `maxTools` search results with full details.
    */
   readonly tokens: {
     readonly selected: number;
@@ -72,7 +72,7 @@ export interface SelectionEvaluation {
   readonly confused: readonly Confusion[];
   /** The tools that weren't selected for any request. */
   readonly neverSelected: readonly string[];
-  /** Changes that would fix misses. Only with the `suggest` option. */
+  /** Changes that would fix misses. Present only with the `suggest` option. */
   readonly suggestions: readonly SuggestedFix[];
 }
 
@@ -86,8 +86,8 @@ const requestsSchema = once(() =>
 );
 
 /**
- * Measures which tools are offered to the model: selects tools for each request and compares them
- * with the wanted tools.
+ * Measures how well tools are selected. It selects tools for each request and compares them with
+ * the wanted tools.
  *
  * Recall is the fraction of wanted tools that were offered. nDCG counts a wanted tool at position i
  * as 1 / log2(i + 1), divided by the best possible sum (Järvelin and Kekäläinen, 2002). Both are

@@ -50,7 +50,7 @@ export function ndcgOf({ wanted, selection }: Evaluated): number {
 
 const MOST_WORDS = 5;
 
-/** Returns the words in texts whose stems aren't known yet, most frequent first. */
+/** Returns the words in texts whose stems aren't in `known`, most frequent first. */
 export function newWords(texts: readonly string[], known: ReadonlySet<string>): readonly string[] {
   const counts = new Map<string, { word: string; texts: number }>();
   for (const each of texts)

@@ -49,7 +49,10 @@ export class ManualClock implements Clock {
     this.#elapsed = end;
   }
 
-  /** Does the same as `advance`, and lets promises settle before, between, and after the timers. */
+  /**
+   * Advances the time like `advance`, and lets promises settle before, between, and after the
+   * timers.
+   */
   async advanceAsync(ms: number): Promise<void> {
     const end = this.#elapsed + ms;
     await settled();
@@ -61,7 +64,10 @@ export class ManualClock implements Clock {
     await settled();
   }
 
-  /** Shifts the date by `ms` without any time passing, as if the system time had been changed. */
+  /**
+   * Shifts the date by `ms` milliseconds as if the system time had been changed. No time passes, so
+   * no timers fire.
+   */
   shiftDate(ms: number): void {
     this.#dateShift += ms;
   }
@@ -88,7 +94,7 @@ export class ManualClock implements Clock {
 }
 
 /**
- * Resolves when all promises that depend on neither timers nor I/O have settled, before the next
+ * Resolves once all promises have settled that don't depend on timers or I/O, before the next
  * event-loop turn.
  */
 function settled(): Promise<void> {

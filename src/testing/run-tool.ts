@@ -20,11 +20,11 @@ import { readAnswer } from '../tool/question.js';
 import type { ToolEntry } from '../tool/tool-definition.js';
 
 /**
- * The options of `runTool`: those of a call, and the answers that users or other programs would
- * provide.
+ * The options of `runTool`: the options of a call, and the answers that users or other programs
+ * would provide.
  */
 export interface RunToolOptions extends Omit<ExecuteOptions, 'approval' | 'confirm' | 'onStart'> {
-  /** The tool to run, if a toolkit has several. @default the only tool */
+  /** The name of the tool to run, if a toolkit has several tools. @default the only tool */
   readonly name?: string;
   /** Creates the instance of a class. @default `new Class()` */
   readonly resolve?: ResolveInstance;
@@ -70,8 +70,7 @@ const schema = once(() =>
         'true, false, or a function that decides',
       )
       .optional(),
-    // If an executor were accepted here, it would be treated as an options object without any
-    // options, and its policy would be ignored.
+    // An executor is refused, because its policy would be ignored.
     executor: z
       .custom<NonNullable<RunToolOptions['executor']>>(
         isPlainObject,
@@ -92,10 +91,10 @@ const schema = once(() =>
 );
 
 /**
- * Runs a tool in a test exactly as an executor would, including schema, policy, approval, retries,
- * timeout, output schema, progress, and questions.
+ * Runs a tool in a test with an executor, including schema, policy, approval, retries, timeout,
+ * output schema, progress, and questions.
  *
- * As in an executor without `confirm`, calls aren't approved unless you pass `approve`.
+ * Calls that need approval are only approved if you pass `approve`.
  *
  * @param tool A definition, a decorated class, or an instance.
  * @throws ToolError `NOT_A_TOOL`. `INVALID_ARGUMENT` for invalid options, or if `name` doesn't
@@ -125,7 +124,7 @@ export async function runTool(
           try {
             return typeof approve === 'boolean' ? approve : await approve(pending, more);
           } catch (error) {
-            failed.push(error); // A failed assertion isn't a denial.
+            failed.push(error); // A failed assertion in `approve` must fail the test, not deny the call.
             throw error;
           }
         };

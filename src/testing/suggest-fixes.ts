@@ -11,9 +11,9 @@ export interface SuggestedFix {
   readonly value: string;
   /** The increase in mean recall. */
   readonly gain: number;
-  /** The requests for which more wanted tools are offered. */
+  /** The requests for which more of the wanted tools are offered. */
   readonly fixes: readonly string[];
-  /** The requests for which fewer wanted tools are offered. */
+  /** The requests for which fewer of the wanted tools are offered. */
   readonly breaks: readonly string[];
 }
 
@@ -24,7 +24,7 @@ const MOST_TRIED = 100;
  * Returns the keywords and examples that fix misses, with the largest gain first.
  *
  * It tries words from the missed requests as keywords, and the requests themselves as examples. A
- * keyword is more likely to help with future requests; an example may fix only the request that it
+ * keyword is more likely to help with future requests. An example may only fix the request that it
  * repeats. The registry isn't changed.
  */
 export function suggestFixes(

@@ -255,11 +255,11 @@ describe('a dangling reference', () => {
     ).toBe(true);
     expect(registry.findings.map(({ file, path, message }) => `${file}${path} ${message}`)).toEqual(
       [
-        'skills.json/0/required_tools/0 "web_serch" is not a tool that is shared. Did you mean web_search?',
-        'skills.json/0/required_tools/1 "own" is not a tool that is shared, which only Atlas has.',
-        'jobs.json/0/required_skills/1 "Ghost" is not a skill that is shared.',
-        'jobs.json/0/required_tools/0 "constructor" is not a tool that is shared.',
-        'jobs.json/0/task_graph/0 "T" is not a task that is shared.',
+        'skills.json/0/required_tools/0 There is no tool called "web_serch" among the shared items. Did you mean web_search?',
+        'skills.json/0/required_tools/1 There is no tool called "own" among the shared items; only Atlas has it.',
+        'jobs.json/0/required_skills/1 There is no skill called "Ghost" among the shared items.',
+        'jobs.json/0/required_tools/0 There is no tool called "constructor" among the shared items.',
+        'jobs.json/0/task_graph/0 There is no task called "T" among the shared items.',
       ],
     );
   });

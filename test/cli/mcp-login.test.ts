@@ -70,7 +70,7 @@ it('tooldex mcp login stops when the user interrupts it, and refuses servers tha
   ).toMatchObject({ code: 130, out: '' });
   expect(await tooldex(['mcp', 'login', 'demo'])).toMatchObject({
     code: 2,
-    err: 'error MCP server demo has no login. Only HTTP servers without a token in their headers do.\n',
+    err: 'error MCP server demo has no login, because only HTTP servers without a token in their headers need one.\n',
   });
   expect(await tooldex(['mcp', 'login', 'nobody'])).toMatchObject({
     code: 2,

@@ -185,7 +185,7 @@ describe("tooldex mcp serve --mcp for a client that can't ask the user", () => {
       expect(await call('write_file', { path: 'new.txt', content: 'new' })).toMatchObject({
         isError: true,
         text: expect.stringMatching(
-          /needs approval.*This client can't ask the user\. The operator of this server can allow such calls with tooldex mcp serve --yes high,/,
+          /needs approval.*This client can't ask the user\. The operator of this server can allow such calls with tooldex mcp serve --yes high or/,
         ) as string,
       });
     });
@@ -194,7 +194,7 @@ describe("tooldex mcp serve --mcp for a client that can't ask the user", () => {
   it("refuses an untrusted server's readonly tools, and explains which setting allows them", async () => {
     await gateway({ access_mode: 'readonly' }, async (note) =>
       expect(note).toContain(
-        'for tools from MCP servers with access and consent in their settings',
+        'For tools from MCP servers, access and consent in their settings work too.',
       ),
     );
     const tools = { read_text_file: { access: 'readonly', consent: false } };

@@ -138,7 +138,7 @@ describe('exports to the OpenAI client', () => {
     expect(answers.map(({ tool_call_id, content }) => [tool_call_id, content])).toEqual([
       ['1', '{"sum":3}'],
       ['2', expect.stringContaining('no luck')],
-      ['3', expect.stringContaining('a tool that was offered')],
+      ['3', expect.stringContaining('There is no tool named')],
       ['4', expect.stringContaining('one JSON object')],
     ]);
   });
@@ -358,7 +358,7 @@ describe('exports to the Google client', () => {
         {
           functionResponse: {
             name: 'mcp.math.add',
-            response: { error: expect.stringContaining('a tool that was offered') as string },
+            response: { error: expect.stringContaining('There is no tool named') as string },
           },
         },
       ],

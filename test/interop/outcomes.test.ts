@@ -146,7 +146,7 @@ const inMcp =
     const client = await WAYS[0]!.open(server, canAsk ? { answer } : {});
     const result = await client.call(name);
     if (asked) return { as: 'waiting' };
-    const text = textOf(result).replace('\nThe tool asks to end here: all is done', '');
+    const text = textOf(result).replace('\nThe tool asks you to stop here: all is done', '');
     return { as: result.isError === true ? 'error' : 'result', text };
   };
 
@@ -166,7 +166,7 @@ const TABLE: readonly (readonly [string, typeof inAISDK, Readonly<Record<string,
   ["an MCP client that can't ask", inMcp(false), { approval_required: 'error and advice' }],
 ];
 const ADVICE =
-  " This client can't ask the user. The operator of this server can allow such calls with tooldex mcp serve --yes medium, with a policy rule, or for tools from MCP servers with access and consent in their settings.";
+  " This client can't ask the user. The operator of this server can allow such calls with tooldex mcp serve --yes medium or with a policy rule. For tools from MCP servers, access and consent in their settings work too.";
 /** The outcomes, and how they are shown as usual. */
 const OUTCOMES = {
   ok: 'result',

@@ -170,7 +170,7 @@ describe('OAuth scopes', () => {
     const discovery = discoveryOf(server.url);
     await discovery.login('tickets', { open: approve });
     await expect(call(discovery, 'write')).rejects.toThrow(
-      'needs a login, but the current login lacks scopes that it requires. Run `tooldex mcp login tickets`',
+      'needs a login, but the current login lacks scopes that the server requires. Run `tooldex mcp login tickets`',
     );
     expect(await call(discovery)).toBe('ada');
     await discovery.login('tickets', { open: approve });
@@ -268,7 +268,8 @@ describe('servers and tokens', () => {
     const discovery = discoveryOf(server.url, {}, { headers: { authorization: 'Bearer narrow' } });
     await expect(call(discovery, 'write')).rejects.toMatchObject({
       code: 'PROVIDER_UNAVAILABLE',
-      message: 'MCP server tickets refused the call: the token lacks scopes that it requires.',
+      message:
+        'MCP server tickets refused the call: the token lacks scopes that the server requires.',
     });
   });
 

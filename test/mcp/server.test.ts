@@ -135,7 +135,7 @@ describe.each(WAYS)('a served registry, for $way', ({ open }) => {
       expect(textOf(await client.call('by_hand'))).toMatch(/answered by a user or another program/);
       expect(textOf(await client.call('absent'))).toMatch(/available/);
       expect(textOf(await client.call('halts'))).toBe(
-        '{"left":0}\nThe tool asks to end here: all is done',
+        '{"left":0}\nThe tool asks you to stop here: all is done',
       );
     });
 

@@ -38,7 +38,7 @@ describe('the note tools', () => {
       mkdirSync(join(root, '.tooldex'));
       writeFileSync(file, text);
       for (const call of [add('x'), list(), search('x'), remove('note-1')])
-        expect(await call).toEqual(failed('Repair or move the file'));
+        expect(await call).toEqual(failed('Repair it or move it away'));
       expect(readFileSync(file, 'utf8')).toBe(text);
     },
   );

@@ -13,7 +13,7 @@ export const CODE_TOOL = {
   conflictKeys: readsBelow,
 } as const;
 
-/** Base class of the source-code tools, confined to one folder. */
+/** The base class of the source-code tools. It confines them to one folder. */
 export class CodeTool {
   constructor(protected readonly files: FileWall = new FileWall(process.cwd())) {}
 }

@@ -8,7 +8,7 @@ import { declarationIn, LANGUAGE_OF_EXTENSION, type OutlineEntry } from './outli
 import { linesOf } from './text-files.js';
 import { CODE_TOOL, CodeTool } from './code-tool.js';
 
-/** Maximum declarations in one answer. Files with more are usually generated. */
+/** Maximum number of declarations in one result. Files with more are usually generated. */
 const MAX_ENTRIES = 500;
 
 const Input = z.object({

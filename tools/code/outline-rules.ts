@@ -1,4 +1,4 @@
-/** A declaration found in a file: its line, kind and name. */
+/** A declaration in a file: its line, kind and name. */
 export interface OutlineEntry {
   readonly line: number;
   readonly kind: string;
@@ -20,11 +20,11 @@ export const LANGUAGE_OF_EXTENSION: ReadonlyMap<string, Language> = new Map<stri
 ]);
 
 /**
- * Maximum number of characters examined per line. Declarations start early in a line, and minified
- * lines are long.
+ * Maximum number of characters examined per line. That's enough, because declarations start early
+ * in a line.
  */
 const LINE_LENGTH = 300;
-/** Maximum number of characters shown of an export list. */
+/** Maximum number of characters of an export list that are shown. */
 const EXPORT_LENGTH = 120;
 
 /** Matches modifiers, and captures the rest of a TypeScript or JavaScript line. */
@@ -33,18 +33,18 @@ const MODIFIED =
 const EXPORT_LIST = /^(?:\*|\{|type *\{)/;
 const NAMED =
   /^(function|class|interface|type|enum|namespace|const|let|var)(?=[ *])[ *]*(enum +)?([\w$#]*)/;
-/** Keywords that declare values. Only declarations at the left margin belong to the file itself. */
+/** Keywords that declare values. Only values declared at the left margin are listed. */
 const VALUE = /^(?:const|let|var)$/;
 /** Matches the start of a method that has a body: `name(…) … {` or `name<…>(…) … {`. */
 const METHOD = /^([\w$#]+)(?:\(|<.*\().*\{$/;
-/** Words that can come before a parenthesis and a brace without being a method name. */
+/** Keywords that look like a method's name before a parenthesis and a brace. */
 const STATEMENT =
   /^(?:if|for|while|switch|catch|with|function|return|await|else|do|new|typeof|throw)$/;
 const PYTHON = /^(?:async +)?(def|class) +([\w$#]+)/;
 
 /**
- * Returns the declaration on a line, or `undefined`. Reads one line at a time, so text that spans
- * lines may look like code.
+ * Returns the declaration on a line, or `undefined`. It reads one line at a time, so a line inside
+ * a longer text may be taken for code.
  */
 export function declarationIn(
   text: string,
@@ -76,7 +76,7 @@ function scriptDeclaration(code: string, indent: number): Declaration | undefine
     return { kind: 'export', name: rest.slice(0, EXPORT_LENGTH), exported };
   const [, keyword, constEnum, found = ''] = NAMED.exec(rest) ?? [];
   if (keyword !== undefined) {
-    // `class extends Base` and `function (` are anonymous.
+    // `class extends Base` and `function (` have no name.
     const name = found !== '' && found !== 'extends' ? found : isDefault ? 'default' : '';
     const isHidden = name === '' || (indent > 0 && VALUE.test(keyword));
     return isHidden ? undefined : { kind: constEnum ? 'enum' : keyword, name, exported };

@@ -7,13 +7,13 @@ import { linesOf, newPass, textFiles } from './text-files.js';
 import { CODE_TOOL, CodeTool } from './code-tool.js';
 import { wholeNumber } from '../options/shared-options.js';
 
-/** Maximum length of a query in characters. Only one line is searched at a time. */
+/** Maximum length of a query in characters. A query can't match more than one line. */
 const MAX_QUERY_LENGTH = 500;
-/** Maximum matches in one result, limited to what a model can take in. */
+/** Maximum number of matches in one result. A model couldn't use more. */
 const MAX_RESULTS = 500;
 const USUAL_RESULTS = 100;
 const MAX_CONTEXT_LINES = 5;
-/** Maximum characters shown per line, because minified files have huge lines. */
+/** Maximum number of characters shown per line. Minified files have huge lines. */
 const SHOWN_LENGTH = 300;
 
 const Input = z.object({

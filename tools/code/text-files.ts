@@ -5,10 +5,13 @@ import { globMatcher } from '../walls/glob-matcher.js';
 /** Maximum bytes read per call: 64 MiB of text, which takes a few seconds. */
 const MAX_TOTAL_BYTES = 67_108_864;
 
-/** Statistics of one pass over many files, filled in while it runs. */
+/** Statistics of one pass over many files. They're filled in during the pass. */
 interface Pass {
   filesRead: number;
-  /** Files that are skipped because they aren't text, are too large, or can't be read. */
+  /**
+   * The number of files that were skipped because they aren't text, are too large, or can't be
+   * read.
+   */
   filesSkipped: number;
   /** True if the pass stopped early because it reached a limit. */
   truncated: boolean;
@@ -18,7 +21,7 @@ export function newPass(): Pass {
   return { filesRead: 0, filesSkipped: 0, truncated: false };
 }
 
-/** Yields the text files at or below a path, and records the others in `pass`. */
+/** Yields the text files at or below a path. Skipped files are counted in `pass`. */
 export async function* textFiles(
   wall: FileWall,
   path: string,
@@ -63,7 +66,7 @@ async function readOrNothing(wall: FileWall, path: string): Promise<string | und
 
 /**
  * Returns the lines of a text without their line endings. A line ending at the end of the text
- * doesn't start another line.
+ * doesn't begin another line.
  */
 export function linesOf(text: string): string[] {
   const lines = text.split('\n').map((line) => (line.endsWith('\r') ? line.slice(0, -1) : line));

@@ -3,7 +3,7 @@ import { fail, Priority, tool } from '../../src/index.js';
 import { evaluate, ExpressionProblem } from './expression.js';
 import { COMPUTE_TOOL } from './compute-tool.js';
 
-/** Maximum characters. Split longer calculations into parts. */
+/** Maximum length of an expression in characters. */
 const MAX_LENGTH = 1_000;
 
 const Input = z.object({
@@ -14,7 +14,7 @@ const Input = z.object({
     .describe('Arithmetic such as (3 + 4.5) * 2^10 / sqrt(2)'),
 });
 
-/** Evaluates an arithmetic expression. Doesn't run code. */
+/** Evaluates an arithmetic expression without running code. */
 @tool({
   ...COMPUTE_TOOL,
   name: 'calculate',

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { fail, tool } from '../../src/index.js';
 import { COMPUTE_TOOL } from './compute-tool.js';
 
-/** Maximum characters. 5 million take well under a second. */
+/** Maximum length of the text in characters. 5 million take well under a second. */
 const MAX_TEXT = 5_000_000;
 
 const Input = z.object({
@@ -16,7 +16,7 @@ const Input = z.object({
     .describe('encode turns text into the format; decode turns it back into text'),
 });
 
-/** Encodes and decodes text without loss. Refuses text that can't be restored exactly. */
+/** Encodes and decodes text. Refuses text that couldn't be restored exactly. */
 @tool({
   ...COMPUTE_TOOL,
   name: 'encode_text',
@@ -46,7 +46,7 @@ const Input = z.object({
 export class EncodeText {
   execute({ text, format, direction }: z.input<typeof Input>) {
     if (direction === 'encode') {
-      // Half a surrogate pair has no UTF-8 form and would silently become another character.
+      // Half of a surrogate pair has no UTF-8 form, so it would silently become another character.
       if (Buffer.from(text).toString() !== text)
         return fail(
           "The text contains half of a surrogate pair, which can't be encoded. Remove it.",
@@ -73,8 +73,8 @@ function decodeBytes(text: string, format: 'base64' | 'base64url' | 'hex') {
   // Encoded text is often wrapped across lines.
   const compact = text.replace(/\s+/g, '');
   const bytes = Buffer.from(compact, format);
-  // The decoder skips unknown characters, so the text is valid only if encoding it again gives the
-  // same text.
+  // The decoder skips unknown characters.
+  // So the text is only valid if encoding the result gives the same text again.
   if (canonical(bytes.toString(format), format) !== canonical(compact, format))
     return fail(
       `The text isn't valid ${format}: it contains invalid characters or has the wrong length. Check that it is complete.`,
@@ -88,7 +88,7 @@ function decodeBytes(text: string, format: 'base64' | 'base64url' | 'hex') {
   }
 }
 
-/** Ignores padding and the case of hexadecimal digits. */
+/** Returns text without padding, and hexadecimal digits in lower case. */
 function canonical(encoded: string, format: 'base64' | 'base64url' | 'hex'): string {
   if (format === 'hex') return encoded.toLowerCase();
   return encoded.endsWith('==')

@@ -20,12 +20,15 @@ const many = (apply: (...values: number[]) => number): MathFunction => ({
   apply,
 });
 
-/** Constants and functions are maps, so that names such as `constructor` aren't found. */
+/**
+ * Constants and functions are in maps, because an object would also contain names such as
+ * `constructor`.
+ */
 const CONSTANTS: ReadonlyMap<string, number> = new Map([
   ['pi', Math.PI],
   ['e', Math.E],
 ]);
-/** Functions with one argument that `Math` has under the same name. */
+/** Functions with one argument that have the same name in `Math`. */
 const OF_ONE_VALUE = [
   ...(['abs', 'sign', 'sqrt', 'cbrt', 'round', 'floor', 'ceil', 'trunc', 'exp'] as const),
   ...(['log10', 'log2', 'sin', 'cos', 'tan', 'asin', 'acos', 'atan'] as const),

@@ -27,7 +27,7 @@ const Input = z.object({
     'Generate five unique identifiers',
     'I need a random id for this record',
   ],
-  // The tool reads nothing that changes, but a cached result would repeat an identifier.
+  // Results aren't cached, because a cached result would repeat an identifier.
   cacheTtlMs: 0,
   idempotencyKey: false,
 })

@@ -5,7 +5,10 @@ import { MAX_ROWS, MAX_TEXT } from './formats/limits.js';
 import { DATA_TOOL } from './data-tool.js';
 import { wholeNumber } from '../options/shared-options.js';
 
-/** Numbers in JSON notation. A leading zero indicates a code, such as a postal code. */
+/**
+ * Matches numbers in JSON notation. Text with a leading zero is probably a code, such as a postal
+ * code.
+ */
 const NUMBER = /^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?$/;
 
 const Input = z.object({
@@ -60,6 +63,6 @@ function valueOf(field: string, convert: boolean): Value {
   if (field === '') return null;
   if (field === 'true' || field === 'false') return field === 'true';
   const number = NUMBER.test(field) ? Number(field) : NaN;
-  // Converting a long identifier to a number would change its digits, so it stays text.
+  // A long identifier stays text, because converting it to a number would change its digits.
   return String(number) === field ? number : field;
 }

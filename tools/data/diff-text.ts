@@ -4,13 +4,13 @@ import { fail, tool } from '../../src/index.js';
 import { DATA_TOOL } from './data-tool.js';
 import { wholeNumber } from '../options/shared-options.js';
 
-/** Maximum characters per text. */
+/** Maximum length of each text in characters. */
 const MAX_SIDE = 1_000_000;
-/** Maximum characters of the diff. Readers can't use a longer diff. */
+/** Maximum length of the diff in characters. A longer diff is of no use to a reader. */
 const MAX_DIFF = 200_000;
 /**
- * Maximum number of removed and added lines in the shortest diff. The search time grows with its
- * square.
+ * Maximum number of removed and added lines in the shortest diff. The search time grows with the
+ * square of this number.
  */
 const MAX_EDITS = 2_000;
 
@@ -110,8 +110,8 @@ function replacement(before: string, after: string, context: number): Structured
 }
 
 /**
- * Returns the lines of a text with their line endings, so that a missing final line ending counts
- * as a difference.
+ * Returns the lines of a text with their line endings. So a missing line ending at the end is a
+ * difference.
  */
 function linesOf(text: string): readonly string[] {
   return text.match(/[^\n]*\n|[^\n]+$/g) ?? [];

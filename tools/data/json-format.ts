@@ -5,7 +5,9 @@ import { MAX_TEXT } from './formats/limits.js';
 import { DATA_TOOL } from './data-tool.js';
 import { wholeNumber } from '../options/shared-options.js';
 
-/** Maximum characters. Indenting makes deeply nested text many times longer. */
+/**
+ * Maximum length of the text in characters. Indenting makes deeply nested text many times longer.
+ */
 const MAX_OUTPUT = 4 * MAX_TEXT;
 
 const Input = z.object({
@@ -18,7 +20,7 @@ const Input = z.object({
   sortKeys: z.boolean().default(false).describe('Sort the keys of all objects'),
 });
 
-/** Validates and reformats JSON. Numbers keep their spelling, and no entry is lost. */
+/** Validates and reformats JSON. Numbers keep their spelling, and duplicate keys are kept. */
 @tool({
   ...DATA_TOOL,
   name: 'json_format',

@@ -5,7 +5,7 @@ import { MAX_ROWS, MAX_TEXT, USUAL_ROWS } from './formats/limits.js';
 import { DATA_TOOL } from './data-tool.js';
 import { wholeNumber } from '../options/shared-options.js';
 
-/** Maximum characters in a path. */
+/** Maximum length of a path in characters. */
 const MAX_PATH = 500;
 /** Maximum number of keys listed in a message. */
 const SHOWN_KEYS = 20;
@@ -68,7 +68,10 @@ export class JsonQuery {
   }
 }
 
-/** Returns only own members, so that `constructor` and the like aren't found. */
+/**
+ * Returns the members that a step selects. It only looks at own members, so that `constructor`
+ * isn't found.
+ */
 function membersOf(value: unknown, step: Step): unknown[] {
   if (typeof value !== 'object' || value === null) return [];
   if (step.kind === 'all') return Object.values(value);
@@ -117,8 +120,8 @@ const DOT = /\./y;
 const INDEX = /\[(-?[0-9]{1,9})\]/y;
 const ALL = /\[\*\]/y;
 /**
- * A quoted key, written as a JSON string. Each character can match in only one way, so there is no
- * backtracking.
+ * A quoted key, written as a JSON string. Each character can match in only one way, so the pattern
+ * never backtracks.
  */
 const QUOTED = /\[("(?:[^"\\]|\\["\\/bfnrt])*")\]/y;
 

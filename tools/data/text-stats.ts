@@ -4,7 +4,7 @@ import { MAX_TEXT } from './formats/limits.js';
 import { DATA_TOOL } from './data-tool.js';
 import { wholeNumber } from '../options/shared-options.js';
 
-/** Letters and digits, possibly with apostrophes or hyphens between them. */
+/** Matches a word: letters and digits, possibly with apostrophes or hyphens between them. */
 const WORD = /[\p{L}\p{M}\p{N}]+(?:['’-][\p{L}\p{M}\p{N}]+)*/gu;
 
 const Input = z.object({
@@ -14,10 +14,10 @@ const Input = z.object({
 });
 
 interface TextCounts {
-  /** Number of Unicode characters, not bytes. */
+  /** The number of Unicode characters. */
   readonly characters: number;
   readonly charactersWithoutSpaces: number;
-  /** Size in bytes as UTF-8. */
+  /** The size in bytes as UTF-8. */
   readonly bytes: number;
   readonly words: number;
   readonly uniqueWords: number;

@@ -9,7 +9,10 @@ const Input = z.object({
   path: pathInput().describe('File to delete, relative to the root'),
 });
 
-/** Deletes one file permanently. Never deletes a folder. Deletes a link, but not its target. */
+/**
+ * Deletes one file permanently. Never deletes a folder. If the path is a link, deletes the link and
+ * not its target.
+ */
 @tool({
   ...CHANGING_FILES,
   name: 'delete_file',

@@ -6,7 +6,7 @@ import { type BehindFileWall } from '../walls/file-wall.js';
 import { textChange } from '../walls/text-change.js';
 import { CHANGING_FILES, FileTool } from './file-tool.js';
 
-/** Maximum characters in a passage: 100 KiB. For longer passages, rewrite the file. */
+/** Maximum length of a passage in characters: 100 KiB of ASCII text. */
 const MAX_PASSAGE_LENGTH = 102_400;
 /** Maximum number of line numbers listed if an edit is ambiguous. */
 const MAX_LINES_NAMED = 5;
@@ -71,15 +71,14 @@ export class EditFile extends FileTool {
         );
       if (find === replace)
         return fail('"replace" is the same text as "find", so nothing was changed.');
-      // The next occurrence may overlap the first: "aa" occurs in "aaa" twice.
+      // The next occurrence may overlap this one: "aa" occurs twice in "aaa".
       if (!replaceAll && text.indexOf(find, first + 1) >= 0) {
         return fail(
           `The text in "find" occurs more than once in ${JSON.stringify(path)}, on line ${linesOf(text, find).join(', ')}. Include lines around it, or set replaceAll.`,
         );
       }
       const replacements = replaceAll ? text.split(find).length - 1 : 1;
-      // Computed before the text is built, because many short matches with a long replacement would
-      // exhaust the memory.
+      // The size is computed first, because building the text could exhaust the memory.
       const length = text.length + replacements * (replace.length - find.length);
       if (length > this.files.maxWriteBytes)
         throw new ToolError(
@@ -108,10 +107,7 @@ function missHint(text: string, find: string): string {
   return '. Read the file again and copy the passage exactly';
 }
 
-/**
- * Returns the first few line numbers on which the passage starts. Lists each line once, no matter
- * how often the passage occurs on it.
- */
+/** Returns the numbers of the first few lines on which the passage starts, each line once. */
 function linesOf(text: string, find: string): number[] {
   const lines: number[] = [];
   for (let at = text.indexOf(find); at >= 0 && lines.length < MAX_LINES_NAMED;) {

@@ -32,7 +32,7 @@ const Input = z.object({
   ],
   progressParams: ['from', 'to'],
   allowParallel: false,
-  // Overwriting loses the old file, whereas a plain move can be undone.
+  // Overwriting is more dangerous, because it destroys the old file. A plain move can be undone.
   dangerFor: ({ overwrite }) => (overwrite ? 'high' : 'medium'),
   conflictKeys(this: BehindFileWall, { from, to }) {
     return {

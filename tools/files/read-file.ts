@@ -7,9 +7,9 @@ import { mediaContent } from '../walls/media-content.js';
 import { FILE_TOOL, FileTool } from './file-tool.js';
 import { wholeNumber } from '../options/shared-options.js';
 
-/** Maximum lines in one result, limited to what a model can take in. Read more with `offset`. */
+/** Maximum number of lines in one result. A model can read the rest with `offset`. */
 const MAX_LINES = 2_000;
-/** Maximum characters in one result: about 25,000 tokens. */
+/** Maximum number of characters in one result: about 25,000 tokens. */
 const MAX_CHARACTERS = 100_000;
 
 const Input = z.object({
@@ -49,7 +49,7 @@ export class ReadFile extends FileTool {
           { content: [media.part] },
         );
       const lines = this.files.textOf(path, bytes).split('\n');
-      if (lines.at(-1) === '') lines.pop(); // A final line ending starts no line.
+      if (lines.at(-1) === '') lines.pop(); // A line ending at the end of the file doesn't begin another line.
       if (offset > Math.max(lines.length, 1))
         return fail(
           `${JSON.stringify(path)} has ${lines.length} lines, so "offset" can't be ${offset}. Use a smaller offset.`,

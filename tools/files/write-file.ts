@@ -6,7 +6,7 @@ import { type BehindFileWall } from '../walls/file-wall.js';
 import { textChange } from '../walls/text-change.js';
 import { CHANGING_FILES, FileTool } from './file-tool.js';
 
-/** Maximum characters: 1 MiB of ASCII text, the same as the file size limit. */
+/** Maximum length of the text in characters. In ASCII, that's 1 MiB, the maximum file size. */
 const MAX_CONTENT_LENGTH = 1_048_576;
 
 const Input = z.object({
@@ -32,7 +32,7 @@ const Input = z.object({
     'Overwrite config.json with these settings',
   ],
   progressParams: ['path', 'content'],
-  // Overwriting loses the old text, whereas creating a file loses nothing.
+  // Overwriting is more dangerous than creating a file, because it destroys the old text.
   dangerFor: ({ overwrite }) => (overwrite ? 'high' : 'medium'),
   conflictKeys(this: BehindFileWall, { path }) {
     return { writes: this.files.keys.of(path) };

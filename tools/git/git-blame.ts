@@ -6,7 +6,7 @@ import { type OnRepository } from './git-repository.js';
 import { GIT_TOOL, GitTool } from './git-tool.js';
 import { wholeNumber } from '../options/shared-options.js';
 
-/** Maximum lines in one result, enough for a long function. */
+/** Maximum number of lines in one result, enough for a long function. */
 const MAX_LINES = 500;
 const USUAL_LINES = 100;
 
@@ -64,7 +64,7 @@ export class GitBlame extends GitTool {
     { signal }: ToolContext,
   ) {
     const paths = relativePaths([path]);
-    // `git blame` doesn't support `--end-of-options`, so pass a hash.
+    // `git blame` doesn't support `--end-of-options`, so it gets a hash instead of the revision.
     const commit = await this.repository.commitOf(revision(asked), signal);
     if (commit === undefined)
       return fail(`There is no commit named ${asked}. List commits with git_log.`);

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { tool, type ToolContext } from '../../src/index.js';
 import { GIT_TOOL, GitTool } from './git-tool.js';
 
-/** Maximum branches in one result. */
+/** Maximum number of branches in one result. */
 const MAX_BRANCHES = 500;
 
 const Input = z.object({

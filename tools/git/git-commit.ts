@@ -6,10 +6,12 @@ import type { GitRepository } from './git-repository.js';
 import { type OnRepository } from './git-repository.js';
 import { CHANGING_GIT, GitTool, pathsInput } from './git-tool.js';
 
-/** Maximum characters in a commit message: several pages. */
+/** Maximum length of a commit message in characters: several pages. */
 const MAX_MESSAGE_LENGTH = 20_000;
 
-/** Maximum paths per call, because they become command-line arguments. */
+/**
+ * Maximum number of paths per call. They become command-line arguments, whose number is limited.
+ */
 const MAX_PATHS = 500;
 
 const Input = z.object({
@@ -63,7 +65,7 @@ export class GitCommit extends GitTool {
     const chosen = relativePaths(paths);
     if (message.trim() === '' || message.includes('\0'))
       return fail('The commit message must contain text and no NUL characters.');
-    // Checked first, because a commit without an identity fails only after the files are staged.
+    // Without an identity, the commit would only fail after the files are staged.
     const identity = await this.repository.write(['var', 'GIT_COMMITTER_IDENT'], { signal });
     if (identity.exitCode !== 0)
       return fail('No git identity is configured. Set user.name and user.email.');
@@ -73,16 +75,16 @@ export class GitCommit extends GitTool {
     const leftOut = found.filter(({ secret }) => secret);
     if (changes.length === 0)
       return fail('Only files with secrets have changed. The user has to commit those.');
-    // Without paths, git commits the whole index.
+    // If the call has no paths, git commits the whole index.
     const staged = chosen.length === 0 ? leftOut.find(({ inIndex }) => inIndex) : undefined;
     if (staged !== undefined)
       return fail(
         `A file with secrets is staged: ${staged.path}. Unstage it, or list the paths to commit.`,
       );
-    // List exactly the changed files. Given a folder, git would enter its submodules and apply
-    // their own configuration.
+    // Only changed files are passed.
+    // For a folder, git would enter its submodules and apply their configuration.
     const unstaged = changes.filter(({ inTree }) => inTree).map(({ path }) => path);
-    // Without any path, git would add everything.
+    // If the list of paths were empty, git would add everything.
     if (unstaged.length > 0) {
       const added = await this.repository.write(
         ['add', '--all', '--pathspec-from-file=-', '--pathspec-file-nul'],
@@ -133,7 +135,7 @@ async function changesIn(
     { signal },
   );
   if (result.exitCode !== 0) return repository.failed('find the changes', result);
-  // A path that ends with a slash is another repository, which would become a broken submodule.
+  // A path that ends with a slash is another repository. Adding it would create a broken submodule.
   const records = result.stdout
     .split('\0')
     .filter((record) => record !== '' && !record.endsWith('/'));
@@ -163,7 +165,7 @@ interface Change {
   readonly inIndex: boolean;
   /** True if the file differs from the index. */
   readonly inTree: boolean;
-  /** True if a commit would store a secret. Deleting a secret from the repository is fine. */
+  /** True if a commit would store a secret. Deleting a file with secrets is allowed. */
   readonly secret: boolean;
 }
 

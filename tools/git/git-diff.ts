@@ -66,7 +66,7 @@ export class GitDiff extends GitTool {
   }
 }
 
-/** Accepts only commits: a blob or tree has no path that would reveal a secret. */
+/** Accepts only commits, because a blob or tree has no path that shows if it's a secret. */
 function commitsOf(range: string): string {
   return range
     .split('..')
@@ -75,8 +75,8 @@ function commitsOf(range: string): string {
 }
 
 /**
- * Drops the headers of files that differ from the index only in their timestamps. Git prints only a
- * header for such files.
+ * Drops headers without a diff. Git prints such headers for files that differ from the index only
+ * in their timestamps.
  */
 function withoutEmptyHeaders(diff: string): string {
   const lines = diff.split('\n');

@@ -4,7 +4,7 @@ import { relativePaths, revision } from './git-names.js';
 import { GIT_TOOL, GitTool, pathsInput, readsCommits } from './git-tool.js';
 import { wholeNumber } from '../options/shared-options.js';
 
-/** Maximum commits in one result. */
+/** Maximum number of commits in one result. */
 const MAX_COMMITS = 200;
 const USUAL_COMMITS = 20;
 
@@ -62,7 +62,7 @@ export class GitLog extends GitTool {
     }: z.input<typeof Input>,
     { signal }: ToolContext,
   ) {
-    // Request one extra commit to find out if there are more.
+    // One extra commit is requested to find out if there are more.
     const counts = [`--max-count=${maxCount + 1}`, `--skip=${skip}`];
     const argv = [
       'log',

@@ -1,14 +1,14 @@
 import { ToolError } from '../../src/index.js';
 import { refuseNames, SECRET_PATTERNS, segmentsOf } from '../walls/path-rules.js';
 
-/** Maximum characters in a revision or branch name, far longer than real ones. */
+/** Maximum length of a revision or branch name in characters. Real names are far shorter. */
 const MAX_NAME_LENGTH = 200;
 
 /**
  * Checks a revision from a model: a name or hash, possibly with `^`, `~` and `@{…}`. With `range`,
  * `a..b` is allowed too.
  *
- * Leading hyphens are refused, because git would read them as options. Colons are refused too,
+ * Leading hyphens are refused, because git would read the text as an option. Colons are refused,
  * because they select a file or search all commit messages.
  */
 export function revision(text: string, { range = false } = {}): string {
@@ -28,7 +28,9 @@ export function revision(text: string, { range = false } = {}): string {
   return text;
 }
 
-/** Checks a branch or remote name for anything that git could read as an option or expression. */
+/**
+ * Checks a branch or remote name. Refuses anything that git could read as an option or expression.
+ */
 export function plainName(text: string): string {
   const safe =
     text.length <= MAX_NAME_LENGTH &&
@@ -62,8 +64,8 @@ export function readablePathspecs(paths: readonly string[]): readonly string[] {
 }
 
 /**
- * Uses the same list of secrets as the file tools. A git pattern for a folder doesn't match its
- * contents, so they need their own pattern.
+ * The list of secrets is the same as for file tools. In git, a pattern for a folder doesn't match
+ * the folder's contents, so each gets a second pattern.
  */
 const WITHOUT_SECRETS = SECRET_PATTERNS.flatMap((pattern) => [pattern, `${pattern}/**`]).map(
   (pattern) => `:(exclude,icase,glob)**/${pattern}`,

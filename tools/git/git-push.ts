@@ -4,9 +4,9 @@ import { plainName } from './git-names.js';
 import { type OnRepository, redacted } from './git-repository.js';
 import { CHANGING_GIT, GitTool } from './git-tool.js';
 
-/** Milliseconds allowed for a push, enough for a slow connection. */
+/** Timeout for a push in milliseconds, enough for a slow connection. */
 const PUSH_TIMEOUT_MS = 120_000;
-/** The protocols allowed for remotes. Excludes `ext`, which can start any program. */
+/** The protocols allowed for remotes. `ext` isn't allowed, because it can start any program. */
 const PROTOCOLS = ['https', 'ssh', 'git', 'file'];
 
 const Input = z.object({
@@ -46,7 +46,7 @@ const Input = z.object({
   progressParams: ['remote', 'branch', 'force'],
   timeoutMs: PUSH_TIMEOUT_MS,
   dangerFor: ({ force }) => (force ? 'critical' : 'high'),
-  // The remote may be anywhere.
+  // The remote may be at any address of these protocols.
   conflictKeys: () => ({
     reads: ['git:'],
     writes: ['git:', ...PROTOCOLS.map((protocol) => `${protocol}:`)],
@@ -65,18 +65,17 @@ const Input = z.object({
       { signal },
     );
     const head = await this.repository.commitOf(`refs/heads/${name}`, signal);
-    // Show the address, because the repository's configuration can change where a remote's name
-    // points.
+    // The repository's configuration decides which address a remote's name means.
     const places = await this.repository.read(['remote', 'get-url', '--push', '--all', target], {
       signal,
     });
     const where = places.exitCode === 0 ? places.stdout.trim().split('\n').map(redacted) : [];
     const commits =
       known.exitCode === 0
-        ? `${known.stdout.trim()} commits that were not there at the last fetch`
-        : 'a branch that was not there at the last fetch';
+        ? `${known.stdout.trim()} commits that weren't there at the last fetch`
+        : "a branch that wasn't there at the last fetch";
     return {
-      summary: `Pushes ${name} (${(head ?? 'missing').slice(0, 12)}) to ${target}: ${commits}${force ? '; commits there that are missing here are lost' : ''}`,
+      summary: `Pushes ${name} (${(head ?? 'missing').slice(0, 12)}) to ${target}: ${commits}${force ? '; this discards commits there that are missing here' : ''}`,
       recipients: where.length === 0 ? [target] : where.map((place) => `${target} (${place})`),
       reversible: false,
     };

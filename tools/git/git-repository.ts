@@ -10,7 +10,7 @@ import { ProgramWall, type ProgramResult, type RunOptions } from '../walls/progr
  * Settings that override the repository's own, so that a hostile `.git/config` can't start programs
  * or hide changes.
  *
- * Passed through the environment, because unlike `-c` it allows any name and also reaches the
+ * They're passed in environment variables. Unlike `-c`, these allow any name, and also apply to the
  * programs that git starts.
  */
 const HARDENING: readonly (readonly [string, string])[] = [
@@ -23,7 +23,7 @@ const HARDENING: readonly (readonly [string, string])[] = [
   ['color.ui', 'false'],
   ['log.showSignature', 'false'],
   ['diff.submodule', 'short'],
-  // `git diff` writes a refreshed index even if told to take no locks.
+  // Even with locks disabled, `git diff` would write a refreshed index.
   ['diff.autoRefreshIndex', 'false'],
   ['diff.noprefix', 'false'],
   ['diff.mnemonicPrefix', 'false'],
@@ -31,7 +31,7 @@ const HARDENING: readonly (readonly [string, string])[] = [
   ['commit.gpgSign', 'false'],
   ['gc.auto', '0'],
   ['maintenance.auto', 'false'],
-  // Without a configured identity, git mustn't make one up from the user name and host name.
+  // If no identity is configured, git would otherwise make one up from the user name and host name.
   ['user.useConfigOnly', 'true'],
 ];
 
@@ -43,8 +43,8 @@ const ENVIRONMENT: Readonly<Record<string, string>> = {
 };
 
 /**
- * Options for every command that shows differences, so that no configured program converts or
- * compares files.
+ * Options for every command that shows differences. They keep git from starting configured programs
+ * that convert or compare files.
  */
 export const PLAIN_DIFF: readonly string[] = Object.freeze([
   '--no-ext-diff',
@@ -94,7 +94,7 @@ export class GitRepository {
     return paths.length === 0 ? [`${kind}:`] : paths.flatMap((path) => this.keys.below(path, kind));
   }
 
-  /** Runs a read-only command. Doesn't refresh the index and runs no configured filter. */
+  /** Runs a read-only command. Git doesn't refresh the index or run configured filters. */
   async read(argv: readonly string[], options: GitOptions = {}): Promise<ProgramResult> {
     const keys = await this.#checkedConfiguration(options.signal);
     const filters = keys
@@ -110,7 +110,7 @@ export class GitRepository {
    * Runs a command that changes the repository, without hooks.
    *
    * @throws ToolError `FORBIDDEN_PROGRAM` if the repository's own configuration sets a program that
-   * git would start. The user's configuration may.
+   * git would start. The user's own configuration may set such programs.
    */
   async write(argv: readonly string[], options: GitOptions = {}): Promise<ProgramResult> {
     const keys = await this.#checkedConfiguration(options.signal);
@@ -200,8 +200,7 @@ export class GitRepository {
     const real = await Promise.all(
       [top, ...folders].map((folder) => realpath(folder).catch(() => '')),
     );
-    // `core.worktree`, a `.git` file or a link could turn any other folder on the machine into the
-    // repository.
+    // `core.worktree`, a `.git` file or a link could make any folder the repository.
     if (
       real[0] !== root ||
       real.length !== 3 ||
@@ -236,8 +235,7 @@ export class GitRepository {
       env: {
         ...ENVIRONMENT,
         GIT_LITERAL_PATHSPECS: pathspecs ? '0' : '1',
-        // Otherwise git would fetch a missing object of a partial clone with a program that the
-        // configuration sets.
+        // Keeps git from fetching missing objects of a partial clone with a configured program.
         GIT_ALLOW_PROTOCOL: protocols.join(':') || 'none',
         ...Object.fromEntries(
           settings.flatMap(([key, value], i) => [

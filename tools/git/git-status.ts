@@ -6,7 +6,7 @@ const Input = z.object({
   untracked: z.boolean().default(true).describe('If true, also lists untracked files'),
 });
 
-/** One changed file. `staged` and `unstaged` are `null` if there is no such change. */
+/** A changed file. `staged` or `unstaged` is `null` if the file has no such change. */
 interface ChangedFile {
   readonly path: string;
   readonly staged: string | null;
@@ -58,7 +58,7 @@ export class GitStatus extends GitTool {
     );
     if (result.exitCode !== 0) return this.repository.failed('show the status', result);
     const records = result.stdout.split('\0');
-    // The last record ends with NUL too, so the remainder is empty or truncated.
+    // The text after the last NUL is empty, or part of a truncated record.
     records.pop();
     const header = headerOf(records);
     const files = filesOf(records);

@@ -3,7 +3,7 @@ import { tool, type ToolContext } from '../../src/index.js';
 import { orFail } from '../walls/file-errors.js';
 import { CHANGING_NOTES, NoteTool } from './note-tool.js';
 
-/** Maximum characters in a note's text. A note is a paragraph, not a document. */
+/** Maximum length of a note in characters. A note is at most a long paragraph. */
 const MAX_TEXT_LENGTH = 4_000;
 const MAX_TAG_LENGTH = 50;
 const MAX_TAGS = 10;

@@ -4,7 +4,7 @@ import { orFail } from '../walls/file-errors.js';
 import { type OnNotes } from './note-store.js';
 import { CHANGING_NOTES, NoteTool } from './note-tool.js';
 
-/** Maximum characters in an id: "note-" and a number. */
+/** Maximum length of an id in characters. An id is "note-" and a number. */
 const MAX_ID_LENGTH = 30;
 
 const Input = z.object({

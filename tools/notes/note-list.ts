@@ -4,7 +4,7 @@ import { orFail } from '../walls/file-errors.js';
 import { NOTE_TOOL, NoteTool } from './note-tool.js';
 import { wholeNumber } from '../options/shared-options.js';
 
-/** Maximum notes in one result. */
+/** Maximum number of notes in one result. */
 const MAX_RESULTS = 200;
 const USUAL_RESULTS = 50;
 

@@ -4,9 +4,9 @@ import { orFail } from '../walls/file-errors.js';
 import { NOTE_TOOL, NoteTool } from './note-tool.js';
 import { wholeNumber } from '../options/shared-options.js';
 
-/** Maximum characters in a query. */
+/** Maximum length of a query in characters. */
 const MAX_QUERY_LENGTH = 200;
-/** Maximum notes in one result. */
+/** Maximum number of notes in one result. */
 const MAX_RESULTS = 100;
 const USUAL_RESULTS = 20;
 
@@ -19,7 +19,7 @@ const Input = z.object({
   limit: wholeNumber(USUAL_RESULTS, MAX_RESULTS).describe('Maximum number of notes to return'),
 });
 
-/** Finds the project's notes that contain all of the words, newest first. */
+/** Finds the project's notes that contain all words of a query, newest first. */
 @tool({
   ...NOTE_TOOL,
   name: 'note_search',

@@ -5,7 +5,7 @@ import { isMissing, obstacle } from '../walls/file-errors.js';
 
 /** Path of a project's notes file, relative to the root. */
 const NOTES_FILE = '.tooldex/notes.json';
-/** Maximum notes per project. If you need more, use a database. */
+/** Maximum number of notes per project. A project with more notes needs a database. */
 const MAX_NOTES = 1_000;
 
 const Note = z.object({
@@ -32,7 +32,10 @@ export interface OnNotes {
 export class NoteStore {
   readonly #files: FileWall;
   readonly #now: () => number;
-  /** The change in progress. The next change waits for it, so that neither is lost. */
+  /**
+   * The change in progress. The next change waits for it, so that it doesn't overwrite the file
+   * with an older list.
+   */
   #last: Promise<unknown> = Promise.resolve();
 
   constructor(
@@ -52,7 +55,7 @@ export class NoteStore {
     return (await this.#read()).notes;
   }
 
-  /** Adds a note under the next number, which has never been used before. */
+  /** Adds a note under a number that has never been used before. */
   async add(text: string, tags: readonly string[]): Promise<Note> {
     return this.#change((file) => {
       if (file.notes.length >= MAX_NOTES)
@@ -106,13 +109,13 @@ export class NoteStore {
       throw error;
     }
     const parsed = NotesFile.safeParse(parseJson(text));
-    // An invalid file is never replaced with an empty list, so that a person can still repair it.
+    // An invalid file is never overwritten, so that a person can repair it.
     if (!parsed.success)
       throw obstacle(
         NOTES_FILE,
         'damaged',
-        'notes as this tool writes them',
-        'something else. Repair or move the file',
+        'valid notes',
+        'an invalid file. Repair it or move it away',
       );
     return parsed.data;
   }

@@ -3,7 +3,7 @@ import { Priority, tool, type ToolContext } from '../../src/index.js';
 import { ProgramWall, type ProgramResult } from '../walls/program-wall.js';
 import { SHELL_TOOL, RUN_INPUT, ShellTool } from './shell-tool.js';
 
-/** Maximum characters in a command line, short enough for a person to read before approving it. */
+/** Maximum length of a command line in characters. A person has to read it before approving it. */
 const MAX_COMMAND_LENGTH = 8_192;
 
 const Input = z.object({

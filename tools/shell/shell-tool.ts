@@ -2,10 +2,10 @@ import { EXECUTING } from '../options/shared-options.js';
 import { z } from 'zod';
 import { programInput, ProgramWall } from '../walls/program-wall.js';
 
-/** Maximum timeout in milliseconds that a caller may request, enough for a long build. */
+/** Maximum timeout in milliseconds that a caller may request: enough for a long build. */
 const MAX_TIMEOUT_MS = 600_000;
 
-/** Inputs that all tools that run programs share. */
+/** The inputs that are common to all tools that run programs. */
 export const RUN_INPUT = {
   cwd: z.string().max(4_096).default('.').describe('The working directory, relative to the root'),
   timeoutMs: z
@@ -27,7 +27,7 @@ export const SHELL_TOOL = {
   invalidates: ['files', 'git'],
 } as const;
 
-/** Base class of the tools that run programs, confined to one folder. */
+/** The base class of the tools that run programs. It confines them to one folder. */
 export class ShellTool {
   constructor(protected readonly programs: ProgramWall = new ProgramWall()) {}
 }

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { tool } from '../../src/index.js';
 import { SYSTEM_TOOL } from './system-tool.js';
 
-/** Maximum names in one result, far more than processes have. */
+/** Maximum number of names in one result. Real processes have far fewer variables. */
 const MAX_NAMES = 1_000;
 
 const Input = z.object({

@@ -5,7 +5,7 @@ import { SYSTEM_TOOL } from './system-tool.js';
 
 const Input = z.object({});
 
-/** Describes the machine without identifying it or its user. */
+/** Describes the machine, but without anything that identifies it or its user. */
 @tool({
   ...SYSTEM_TOOL,
   name: 'system_info',

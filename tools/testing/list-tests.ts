@@ -5,7 +5,7 @@ import { orFail } from '../walls/file-errors.js';
 import { type BehindFileWall, FileWall } from '../walls/file-wall.js';
 import { READING, wholeNumber } from '../options/shared-options.js';
 
-/** Maximum paths in one result. */
+/** Maximum number of paths in one result. */
 const MAX_TESTS = 2_000;
 const USUAL_TESTS = 500;
 
@@ -18,7 +18,7 @@ const Input = z.object({
   limit: wholeNumber(USUAL_TESTS, MAX_TESTS).describe('Maximum number of paths'),
 });
 
-/** Finds test files by the file names that test runners look for. */
+/** Finds test files by the names that test runners look for. */
 @tool({
   ...READING,
   name: 'list_tests',

@@ -8,7 +8,8 @@ import { EXECUTING, wholeNumber } from '../options/shared-options.js';
 /** Five minutes in milliseconds, enough for the tests of most projects. */
 const TIMEOUT_MS = 300_000;
 /**
- * Maximum and default number of output lines returned. Runners print failures and the summary last.
+ * Maximum and default number of output lines that are returned. The last lines are kept, because
+ * runners print failures and the summary last.
  */
 const MAX_LINES = 200;
 const USUAL_LINES = 60;
@@ -104,8 +105,8 @@ export class RunTests {
 }
 
 /**
- * Checks a filter. It may select tests, but mustn't be an option (`--config=…` loads code) or reach
- * the shell that npm starts.
+ * Checks a filter that selects tests. It mustn't be an option (`--config=…` loads code), or contain
+ * anything that the shell started by npm would interpret.
  */
 function checkedFilter(filter: string): string {
   if (/^[\w@][\w@./ -]*$|^\.{1,2}\/[\w@./ -]*$/.test(filter) && !filter.split('/').includes('..'))

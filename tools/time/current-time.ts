@@ -41,7 +41,7 @@ const Input = z.object({
     'Which weekday is today?',
     'What is the current Unix time?',
   ],
-  // The result is out of date at once.
+  // Results aren't cached, because they're out of date at once.
   cacheTtlMs: 0,
 })
 export class CurrentTime {

@@ -9,8 +9,8 @@ const Input = z.object({
 });
 
 /**
- * The time between two dates. The totals are negative if `to` is earlier; the calendar parts never
- * are.
+ * The time between two dates. The totals are negative if `to` is earlier. The calendar parts are
+ * never negative.
  */
 interface TimeBetween {
   readonly totalDays: number;
@@ -18,7 +18,7 @@ interface TimeBetween {
   readonly totalSeconds: number;
   /** True if `to` is earlier than `from`. */
   readonly backwards: boolean;
-  /** The same time in calendar units, counted from the earlier date. */
+  /** The same duration in calendar units, counted from the earlier date. */
   readonly calendar: {
     readonly years: number;
     readonly months: number;

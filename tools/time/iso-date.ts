@@ -1,6 +1,6 @@
 /** A date, or a date and time with its original UTC offset. */
 interface IsoDate {
-  /** The date and time as written, in milliseconds, as if they were UTC. */
+  /** The date and time in milliseconds since 1970, read as if they were in UTC. */
   readonly wallMs: number;
   /** Minutes east of UTC. Missing for a date without a time. */
   readonly offsetMinutes?: number;
@@ -17,8 +17,8 @@ export const DAY_MS = 24 * 60 * MINUTE_MS;
 const MAX_OFFSET = 18 * 60;
 
 /**
- * Returns midnight of a day, treated as UTC. Months count from 0. Out-of-range months carry over to
- * the year.
+ * Returns midnight (UTC) of a day in milliseconds. Months count from 0. Months out of range carry
+ * over to the year.
  */
 export function dayMs(year: number, month: number, day: number): number {
   // `Date.UTC` would read the years 0 to 99 as 1900 to 1999.
@@ -27,7 +27,7 @@ export function dayMs(year: number, month: number, day: number): number {
   return date.getTime();
 }
 
-/** The range of times that four-digit years can express. */
+/** The first and last times that a four-digit year can express. */
 const FIRST_MS = dayMs(1, 0, 1);
 const LAST_MS = dayMs(9999, 11, 31) + DAY_MS - 1;
 
@@ -36,8 +36,8 @@ export function isWritable(wallMs: number): boolean {
 }
 
 /**
- * Parses a date strictly. Refuses dates such as February 30, and times without an offset, which
- * would be ambiguous.
+ * Parses a date strictly. Dates such as February 30 are refused, and so are times without an
+ * offset, because they're ambiguous.
  */
 export function parseIso(text: string): IsoDate | undefined {
   const match = PATTERN.exec(text);
@@ -67,7 +67,7 @@ export function parseIso(text: string): IsoDate | undefined {
   };
 }
 
-/** Formats a date the way `parseIso` reads it. Includes milliseconds only if they aren't zero. */
+/** Formats a date in the form that `parseIso` reads. Milliseconds are left out if they're zero. */
 export function formatIso({ wallMs, offsetMinutes }: IsoDate): string {
   const text = new Date(wallMs).toISOString();
   if (offsetMinutes === undefined) return text.slice(0, 10);
@@ -77,7 +77,7 @@ export function formatIso({ wallMs, offsetMinutes }: IsoDate): string {
   return `${seconds}${offsetMinutes < 0 ? '-' : '+'}${twoDigits(Math.floor(absolute / 60))}:${twoDigits(absolute % 60)}`;
 }
 
-/** Returns a date's timestamp in milliseconds. A date without a time counts as midnight UTC. */
+/** Returns a date in milliseconds since 1970. A date without a time means midnight UTC. */
 export function instantOf({ wallMs, offsetMinutes = 0 }: IsoDate): number {
   return wallMs - offsetMinutes * MINUTE_MS;
 }

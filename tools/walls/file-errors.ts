@@ -1,12 +1,12 @@
 import { fail, isToolError, ToolError, type ToolResult } from '../../src/index.js';
 import { forbiddenPath, showPath } from './path-rules.js';
 
-/** The reason for refusing a path that passed the first check. */
+/** The reason for refusing a path that changed after it was checked. */
 export const CHANGED = 'it changed while it was being opened';
 
 /** Explanations of system errors, without the local paths that their messages contain. */
 const FOUND: Readonly<Record<string, string>> = {
-  ENOENT: 'nothing there',
+  ENOENT: 'nothing',
   ENOTDIR: 'a file where a folder is needed',
   EACCES: 'no permission',
   EPERM: 'no permission',
@@ -15,7 +15,7 @@ const FOUND: Readonly<Record<string, string>> = {
   ENAMETOOLONG: 'a name that is too long',
 };
 
-/** Returns the error for an obstacle that the caller can act on. `reason` is machine-readable. */
+/** Returns the error for a problem that the caller can act on. `reason` is for programs. */
 export function obstacle(
   path: unknown,
   reason: string,
@@ -40,8 +40,8 @@ export function limitExceeded(path: unknown, expected: string, found: number | s
 }
 
 /**
- * Converts system errors to the wall's own errors and returns others unchanged. Drops the original
- * error, because it contains absolute paths.
+ * Converts system errors to `ToolError`s, and returns other errors unchanged. The system error
+ * isn't kept as the cause, because it contains absolute paths.
  */
 export function explainSystemError(path: unknown, error: unknown): unknown {
   const code =
@@ -63,7 +63,7 @@ export function isMissing(error: unknown): boolean {
 }
 
 /**
- * Converts an obstacle that a model can act on (missing, a folder, not text) to a failed result.
+ * Converts an error that a model can act on (missing, a folder, not text) to a failed result.
  * Refusals are still thrown.
  */
 export async function orFail<T>(work: () => Promise<T>): Promise<T | ToolResult<never>> {

@@ -5,13 +5,13 @@ import { dirname, join } from 'node:path';
 import { CHANGED, limitExceeded, obstacle } from './file-errors.js';
 import { forbiddenPath } from './path-rules.js';
 
-/** Missing on Windows, where the bitwise OR below treats it as 0. */
+/** `undefined` on Windows. The bitwise OR below treats that as 0. */
 const NO_FOLLOW = constants.O_NOFOLLOW;
 /** Number of bytes per read. */
 const CHUNK_BYTES = 65_536;
 /**
- * Mode of new files: everyone can read, and the owner can write. They don't contain secrets,
- * because files with secrets are refused.
+ * Mode of new files: everyone can read them, and the owner can write. That's safe, because files
+ * with secrets are refused.
  */
 const NEW_FILE_MODE = 0o644;
 
@@ -20,7 +20,7 @@ export type EntryKind = 'file' | 'directory' | 'symlink' | 'other';
 export interface Entry {
   readonly name: string;
   readonly kind: EntryKind;
-  /** Size in bytes, for files only. */
+  /** The size in bytes. Only files have it. */
   readonly bytes?: number;
 }
 
@@ -47,16 +47,16 @@ export async function lstatOrNothing(path: string): Promise<Stats | undefined> {
   });
 }
 
-/** The number of times a path is checked. */
+/** The number of times that a path is checked. */
 const ROUNDS = 3;
 
 /**
  * Refuses a real path that now leads elsewhere because a folder on the way was replaced with a
  * link. With `opened`, also refuses if a different file was opened.
  *
- * Synchronous, to leave as little time as possible between the check and the use. A link swapped
- * between the two calls of one round could go unnoticed, so an attacker would have to swap it in
- * each of several rounds.
+ * The function is synchronous, to leave as little time as possible between the check and the use.
+ * In one round, a link that is swapped between the two system calls could go unnoticed. Several
+ * rounds make that far less likely.
  */
 export function requireUnchanged(path: string, real: string, opened?: Stats): void {
   for (let round = 0; round < ROUNDS; round += 1) {
@@ -72,7 +72,7 @@ export function requireUnchanged(path: string, real: string, opened?: Stats): vo
  */
 export async function readFileBytes(path: string, real: string, maxBytes: number): Promise<Buffer> {
   requireFile(path, await lstat(real));
-  // Without `O_NONBLOCK`, opening a FIFO that was swapped in would wait for a writer forever.
+  // Without `O_NONBLOCK`, opening a FIFO would wait forever for a writer.
   const file = await open(real, constants.O_RDONLY | constants.O_NONBLOCK | NO_FOLLOW);
   try {
     const opened = await file.stat();
@@ -84,7 +84,10 @@ export async function readFileBytes(path: string, real: string, maxBytes: number
   }
 }
 
-/** Counts bytes while reading, because a file's stated size may be wrong or grow. */
+/**
+ * Reads a file up to a maximum size. It counts bytes while reading, because the size in the file's
+ * metadata may be wrong.
+ */
 async function readBounded(path: string, file: FileHandle, maxBytes: number): Promise<Buffer> {
   const chunks: Buffer[] = [];
   for (let total = 0; ;) {
@@ -101,7 +104,7 @@ async function readBounded(path: string, file: FileHandle, maxBytes: number): Pr
   }
 }
 
-/** Atomically replaces or creates the file at a real path. Returns true if it was created. */
+/** Atomically replaces or creates the file at a real path. Returns true if the file was created. */
 export async function replaceFile(
   path: string,
   real: string,
@@ -120,7 +123,7 @@ export async function replaceFile(
       requireUnchanged(path, temporary, await file.stat());
       await file.writeFile(text);
       if (before !== undefined) await file.chmod(before.mode & 0o777);
-      await file.sync(); // Otherwise a crash could leave an empty file.
+      await file.sync(); // Without `sync`, a crash could leave an empty file.
     } finally {
       await file.close();
     }

@@ -3,7 +3,10 @@ import { join, posix, resolve } from 'node:path';
 import { z } from 'zod';
 import { MAX_PATH_LENGTH, segmentsOf, withoutEnding } from './path-rules.js';
 
-/** Returns the schema for an input path. Only the tool knows the root. */
+/**
+ * Returns the schema for an input path. The schema doesn't check the path, because only the tool
+ * knows the root.
+ */
 export function pathInput(): z.ZodString {
   return z.string().min(1).max(MAX_PATH_LENGTH);
 }
@@ -12,12 +15,12 @@ export function pathInput(): z.ZodString {
 const PATH_FIELDS = ['path', 'paths', 'from', 'to', 'cwd'] as const;
 
 /**
- * Identifies the files below a root by keys, for plans and policy rules: `file:src/a.ts`, or
- * `file:src/` for everything below.
+ * Returns keys for the files below a root, for use in plans and policy rules: `file:src/a.ts` for a
+ * file, or `file:src/` for everything below a folder.
  *
  * A key is derived from the path as text, so a path through a link doesn't get its target's key. If
- * the root's file system is case-insensitive, keys are lower case. If some systems treat a name as
- * equal to another (different accents, trailing dots or spaces), the path also gets the other
+ * the root's file system is case-insensitive, keys are lower case. Some systems treat two names as
+ * equal (different accents, trailing dots or spaces). A path with such a name also gets the other
  * name's key.
  */
 export class FileKeys {
@@ -49,7 +52,8 @@ export class FileKeys {
 
   /**
    * Returns an input with its paths made relative to the root, without `.`, `..`, and double or
-   * trailing slashes. Other paths are left unchanged, for the wall to refuse.
+   * trailing slashes. Paths that lead outside are left unchanged, because the tool refuses them
+   * later.
    */
   inputBelow<In extends object>(input: In): In {
     const { roots } = this.#look();
@@ -98,14 +102,14 @@ export class FileKeys {
         ignoresCase: this.#given ?? ignoresCaseAt(real) ?? usual,
       });
     } catch {
-      return { roots: [this.#root], ignoresCase: this.#given ?? usual }; // The root doesn't exist yet.
+      return { roots: [this.#root], ignoresCase: this.#given ?? usual }; // The root may not exist yet.
     }
   }
 }
 
 /**
- * Returns the segments of a path as text, even for a path that every wall refuses, because rules
- * may mention it.
+ * Returns the segments of a path as text. It also accepts paths that tools refuse, because policy
+ * rules may mention them.
  */
 function textSegments(path: string, roots: readonly string[]): readonly string[] {
   try {

@@ -25,29 +25,30 @@ import {
   segmentsOf,
 } from './path-rules.js';
 
-/**
- * Maximum file size: 1 MiB, far more than source files need and far less than would exhaust memory.
- */
+/** Maximum file size: 1 MiB. Source files are far smaller, and many such files fit in memory. */
 const MAX_FILE_BYTES = 1_048_576;
-/** Maximum entries in one listing. */
+/** Maximum number of entries in one listing. */
 const MAX_ENTRIES = 1_000;
 /**
- * Maximum entries examined by one walk or in one folder: a large repository, which takes a few
- * seconds.
+ * Maximum number of entries examined by one walk or in one folder. A large repository has that
+ * many, and examining them takes a few seconds.
  */
 const MAX_WALK_ENTRIES = 50_000;
 /** Maximum depth of a walk. Deeper folders are a mistake or an attack. */
 const MAX_WALK_DEPTH = 64;
-/** Folders that a walk skips, because they aren't the project's own text. */
+/** Folders that a walk skips, because they contain no text of the project itself. */
 const SKIPPED_FOLDERS: ReadonlySet<string> = new Set(['.git', 'node_modules']);
 
-/** Options for a file wall. */
+/** Options for a `FileWall`. */
 interface FileWallOptions {
   /** Maximum size of a file to read, in bytes. @default 1,048,576 */ readonly maxReadBytes?: number;
   /** Maximum size of a text to write, in bytes. @default 1,048,576 */ readonly maxWriteBytes?: number;
   /** Maximum number of entries listed in a folder. @default 1,000 */ readonly maxEntries?: number;
   /** Maximum number of entries that a search examines. @default 50,000 */ readonly maxWalkEntries?: number;
-  /** Allows `.env` files, private keys and the like, but never git's folder. @default false */
+  /**
+   * Allows `.env` files, private keys and other secrets. Git's folder is never allowed.
+   * @default false
+   */
   readonly allowSecrets?: boolean;
   /**
    * True if the file system treats `A.txt` and `a.txt` as one file.
@@ -96,8 +97,8 @@ interface Place {
 }
 
 /**
- * Options for resolving a path. `write` refuses the root itself. `keepLink` doesn't follow a link
- * at the end of the path.
+ * Options for resolving a path. With `write`, the root itself is refused. With `keepLink`, a link
+ * at the end of the path isn't followed.
  */
 interface Way {
   readonly write?: boolean;
@@ -108,14 +109,14 @@ interface Way {
  * Confines file operations to one root folder, based on real paths.
  *
  * Symlinks are followed if they stay inside the root. The real path is checked before an entry is
- * opened, and again after opening or right before a rename or removal. So if a link is swapped in
+ * opened, and again after opening or right before a rename or removal. If a link is swapped in
  * between, the call is refused. An attacker who can swap folders below the root at exactly the
- * right moment, twice, can still redirect a call. A hard link to a file outside the root is
- * indistinguishable from a file inside it.
+ * right moment, twice, can still redirect a call. A hard link to a file outside the root looks like
+ * any file inside it, so it isn't refused.
  *
  * Every method throws `FORBIDDEN_PATH` if it refuses a path, `LIMIT_EXCEEDED` if a limit is
  * exceeded, and `EXECUTION_FAILED` with `details.reason` if the file system reports an error.
- * `orFail` converts that last error to a result.
+ * `orFail` converts `EXECUTION_FAILED` to a failed result.
  */
 export class FileWall {
   readonly #root: string;
@@ -123,7 +124,7 @@ export class FileWall {
   /** The keys of files below the root that calls touch. */
   readonly keys: FileKeys;
 
-  /** Does no I/O. The first call examines the root. */
+  /** Does no I/O. The root is examined by the first call. */
   constructor(
     root: string,
     {
@@ -264,7 +265,7 @@ export class FileWall {
         else
           await visit(below, depth + 1).catch((error: unknown) => {
             if (!(error instanceof ToolError)) throw error;
-            truncated = true; // Removed or locked during the walk.
+            truncated = true; // The entry was removed or locked during the walk.
           });
       }
     };
@@ -272,7 +273,7 @@ export class FileWall {
     return { files, truncated };
   }
 
-  /** Removes one file or link. Never removes a link's target or a folder. */
+  /** Removes one file or link. Never removes a folder, or the target of a link. */
   async remove(path: string): Promise<{ readonly path: string; readonly bytes: number }> {
     return this.#use(path, { write: true, keepLink: true }, async ({ real, shown }) => {
       const stats = await lstat(real);
@@ -340,7 +341,7 @@ export class FileWall {
   }
 }
 
-/** Runs `work` and converts system errors to the wall's own. */
+/** Runs `work` and converts system errors to `ToolError`s. */
 async function explained<T>(path: unknown, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
@@ -360,7 +361,10 @@ function makeFolders(path: string, { root, segments }: Place): void {
   requireUnchanged(path, folder);
 }
 
-/** Returns the real path of the deepest existing part, with the remainder appended. */
+/**
+ * Returns the real path of a file or folder that may not exist. It resolves the deepest existing
+ * part and appends the rest.
+ */
 async function realPathOf(path: unknown, absolute: string): Promise<string> {
   const missing: string[] = [];
   for (let existing = absolute; ; existing = dirname(existing)) {
@@ -369,7 +373,7 @@ async function realPathOf(path: unknown, absolute: string): Promise<string> {
     } catch (error) {
       const { code } = error as NodeJS.ErrnoException;
       if (code !== 'ENOENT' && code !== 'ENOTDIR') throw error;
-      // A dangling symlink would allow creating its target anywhere.
+      // Through a dangling symlink, a file could be created anywhere.
       const there = await lstat(existing).catch(() => undefined);
       if (there?.isSymbolicLink()) throw forbiddenPath(path, 'a symlink is dangling');
       missing.unshift(basename(existing));

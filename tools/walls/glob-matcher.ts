@@ -1,17 +1,19 @@
 import { ToolError } from '../../src/index.js';
 
-/** Maximum characters in a pattern. */
+/** Maximum length of a pattern in characters. */
 export const MAX_GLOB_LENGTH = 500;
-/** Maximum number of patterns that braces may expand to, because alternatives multiply. */
+/**
+ * Maximum number of patterns that braces may expand to. Each pair of braces multiplies the number.
+ */
 const MAX_ALTERNATIVES = 64;
 
 /**
- * Returns a function that tests relative paths against a pattern: `*` any part of a name, `?` one
- * character, `**` any folders, `{a,b}` either.
+ * Returns a function that tests relative paths against a pattern. `*` matches any part of a name,
+ * `?` one character, `**` any folders, and `{a,b}` either alternative.
  *
  * A pattern without `/` is tested against the name alone. Everything else is literal and
- * case-sensitive. Time is at most proportional to the product of the lengths, because a mismatch
- * only retries the last star.
+ * case-sensitive. A mismatch only retries the last star, so the time is at most proportional to the
+ * product of both lengths.
  *
  * @throws ToolError `INVALID_ARGUMENT` for nested or unclosed braces, and patterns beyond the
  * limits.

@@ -16,13 +16,16 @@ interface FetchOptions {
   readonly headers?: Readonly<Record<string, string>> | undefined;
   readonly body?: string | undefined;
   readonly signal?: AbortSignal | undefined;
-  /** Maximum bytes of the body that are kept, counted after decompression. @default 5 MiB */
+  /**
+   * Maximum number of bytes of the body that are kept, counted after decompression.
+   * @default 5 MiB
+   */
   readonly maxBytes?: number;
   /**
    * Timeout in milliseconds for the whole request: name lookup, redirects and body. @default 15,000
    */
   readonly timeoutMs?: number;
-  /** @default Maximum number of redirects followed. @default 5 */
+  /** Maximum number of redirects that are followed. @default 5 */
   readonly maxRedirects?: number;
 }
 
@@ -39,19 +42,19 @@ export interface FetchAnswer {
 }
 
 /**
- * Maximum body size: 5 MiB, enough for any readable page and safe for memory even several times
- * over.
+ * Maximum body size: 5 MiB. That's enough for any readable page, and several such bodies fit in
+ * memory.
  */
 const MAX_BYTES = 5 * 1024 * 1024;
-/** Default timeout in milliseconds. A model can't wait longer for a slow server. */
+/** Default timeout in milliseconds. A model shouldn't wait longer for a slow server. */
 const TIMEOUT_MS = 15_000;
-/** Maximum number of redirects. Legitimate chains are shorter. */
+/** Maximum number of redirects. Real sites need fewer. */
 const MAX_REDIRECTS = 5;
 const REDIRECTS = new Set([301, 302, 303, 307, 308]);
 
 /**
- * Headers that determine where a request goes or how it's framed. With them, a request could be
- * smuggled past the wall.
+ * Headers that determine where a request goes or how it's framed. Callers mustn't set them, because
+ * they could redirect the request to an unchecked server.
  */
 const OWN_HEADERS = new Set([
   'host',
@@ -74,11 +77,11 @@ interface Sent {
 }
 
 /**
- * Sends a request through the wall, only to the addresses that the wall has checked.
+ * Sends a request, but only to addresses that the `UrlWall` has checked.
  *
  * GET and HEAD redirects are followed, and each one is checked again. If the origin changes, the
- * caller's headers are dropped. For other methods, the redirect is returned, because a request
- * meant for one server isn't sent to another.
+ * caller's headers are dropped. For other methods, the redirect itself is returned, because such a
+ * request mustn't be sent to a different server.
  *
  * @throws ToolError `FORBIDDEN_URL`, `INVALID_INPUT`, `TIMEOUT`, `ABORTED`, `LIMIT_EXCEEDED` for
  * too many redirects, and `EXECUTION_FAILED` if the server can't be reached or understood.
@@ -126,7 +129,7 @@ async function follow(
   let origin: string | undefined;
   for (;;) {
     const checked: CheckedUrl = await untilStopped(() => wall.check(target), stop);
-    // Tokens and cookies were meant for the first origin. Once dropped, they are never sent again.
+    // Tokens and cookies are only for the first origin. Once dropped, they're never sent again.
     if (origin !== undefined && checked.url.origin !== origin) headers = {};
     origin = checked.url.origin;
     const response = await send(checked, { method, headers, body }, stop);
@@ -173,8 +176,7 @@ function send(
       'accept-encoding': 'gzip, br',
       ...(body === undefined ? {} : { 'content-length': Buffer.byteLength(body) }),
     },
-    // Don't resolve the name again: a second lookup could return a different address than the
-    // checked one.
+    // The name isn't resolved again, because a second lookup could return an unchecked address.
     lookup: pinnedTo(addresses),
     agent: false,
     signal: stop,
@@ -204,7 +206,7 @@ function pinnedTo(addresses: readonly string[]): LookupFunction {
   };
 }
 
-/** Reads up to `maxBytes` and then stops, so a compression bomb is never unpacked further. */
+/** Reads up to `maxBytes` and then stops. A compression bomb isn't unpacked any further. */
 async function readBody(
   response: IncomingMessage,
   method: string,
@@ -233,7 +235,7 @@ function decoded(response: IncomingMessage): Readable {
   );
 }
 
-/** Does nothing. The reader handles the stream's errors, but the pipeline needs a listener. */
+/** Does nothing. The pipeline needs a callback, but errors are handled by the stream's reader. */
 function ignore(): void {}
 
 function checkHeaders(headers: Readonly<Record<string, string>>): void {
@@ -281,7 +283,9 @@ function aborted(): ToolError {
   return new ToolError('ABORTED', 'The call was aborted by the caller.');
 }
 
-/** Returns only the system's short error code, because its messages contain addresses. */
+/**
+ * Returns the system's short error code. Its messages aren't used, because they contain addresses.
+ */
 function reasonOf(error: unknown): string {
   const code = (error as { code?: unknown } | null)?.code;
   return typeof code === 'string' ? code : 'an error';

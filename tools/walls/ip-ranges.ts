@@ -1,14 +1,13 @@
 import { BlockList, isIPv4, isIPv6 } from 'node:net';
 
-/**
- * The owner of an address: the public, the user's own network, or something that no tool should
- * talk to.
- */
+/** The kind of an address: public, in the user's own network, or forbidden for every tool. */
 type AddressClass = 'public' | 'private' | 'forbidden';
 
 type Range = readonly [address: string, prefix: number];
 
-/** Addresses of the user's machine and network. Reachable only if the caller allows it. */
+/**
+ * Addresses of the user's machine and network. Tools may only reach them if the caller allows it.
+ */
 const PRIVATE_V4 = ranges('ipv4', [
   ['10.0.0.0', 8],
   ['100.64.0.0', 10], // carrier-grade NAT
@@ -22,8 +21,8 @@ const PRIVATE_V6 = ranges('ipv6', [
 ]);
 
 /**
- * Ranges without ordinary web servers: reserved ranges, and services that hand out a machine's
- * credentials.
+ * Ranges without ordinary web servers. Some are reserved, and others belong to services that hand
+ * out a machine's credentials.
  */
 const FORBIDDEN_V4 = ranges('ipv4', [
   ['0.0.0.0', 8], // "this host": connects to loopback on most systems
@@ -55,7 +54,7 @@ const FORBIDDEN_V6 = ranges('ipv6', [
 const GLOBAL_V6 = ranges('ipv6', [['2000::', 3]]);
 
 /**
- * Classifies an address. Anything that isn't an address, or isn't known to be harmless, is
+ * Returns the kind of an address. Anything that isn't an address, or isn't known to be harmless, is
  * forbidden.
  */
 export function classifyAddress(address: string): AddressClass {

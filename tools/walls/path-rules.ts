@@ -2,7 +2,7 @@ import { isAbsolute, posix, relative, sep } from 'node:path';
 import { ToolError } from '../../src/index.js';
 import { globMatcher } from './glob-matcher.js';
 
-/** Maximum characters in a path: the longest that Linux accepts. */
+/** Maximum length of a path in characters. Linux doesn't accept longer paths. */
 export const MAX_PATH_LENGTH = 4_096;
 /** Maximum number of characters of a refused path that an error quotes. */
 const SHOWN_LENGTH = 200;
@@ -10,8 +10,8 @@ const SHOWN_LENGTH = 200;
 /**
  * Patterns for files and folders that usually contain secrets, at any depth.
  *
- * Every wall uses this list: file tools match names against it, and git tools pass it to git, which
- * understands the same patterns.
+ * File tools match names against this list. Git tools pass it to git, which understands the same
+ * patterns.
  */
 export const SECRET_PATTERNS: readonly string[] = Object.freeze([
   ...[
@@ -31,12 +31,12 @@ export const SECRET_PATTERNS: readonly string[] = Object.freeze([
   ...['.aws', '.ssh', '.gnupg', '.kube', '.docker/config.json'],
 ]);
 const SECRETS = SECRET_PATTERNS.map((pattern) => globMatcher(`**/${pattern}/**`));
-/** Folders whose name marks their contents as secret. */
+/** Folders whose contents are treated as secret because of the folder's name. */
 const TELLING_FOLDERS = SECRET_PATTERNS.filter((pattern) => pattern.includes('/')).map((pattern) =>
   globMatcher(`**/${posix.dirname(pattern)}`),
 );
 
-/** Returns the error for a path that the wall refuses. */
+/** Returns the error for a refused path. */
 export function forbiddenPath(path: unknown, found: string): ToolError {
   const shown = showPath(path);
   return new ToolError(
@@ -55,10 +55,10 @@ export function showPath(path: unknown): string {
  * Returns the segments of a path below the root, computed as text. Resolves `.` and `..` without
  * looking at files.
  *
- * Separators are `/` on every system. An absolute path is accepted if it's below one of the given
- * forms of the root.
+ * The separator is `/` on every system. An absolute path is accepted if it's below one of the given
+ * roots.
  *
- * @throws ToolError `FORBIDDEN_PATH` for anything that isn't text, leaves the root, or has a
+ * @throws ToolError `FORBIDDEN_PATH` for a path that isn't text, leaves the root, or would have a
  * different meaning on another system.
  */
 export function segmentsOf(path: unknown, roots: readonly string[]): string[] {
@@ -66,16 +66,16 @@ export function segmentsOf(path: unknown, roots: readonly string[]): string[] {
     throw forbiddenPath(path, "a path must be text that isn't empty");
   if (path.length > MAX_PATH_LENGTH)
     throw forbiddenPath(path, `a path can have at most ${MAX_PATH_LENGTH} characters`);
-  // A NUL truncates the path in system calls. Line breaks and escape characters can forge lines in
-  // logs and listings.
+  // A NUL truncates the path in system calls.
+  // Line breaks and escape characters can forge lines in logs and listings.
   if ([...path].some((character) => character < ' ' || character === '\x7f'))
     throw forbiddenPath(path, "control characters aren't allowed");
-  // Paths mean the same on every system. On Windows a backslash is a separator, and a drive or
-  // `\\server` leaves the root.
+  // Paths mean the same on every system, so the forms of Windows are refused everywhere.
   if (path.includes('\\')) throw forbiddenPath(path, 'segments must be separated by "/"');
   if (path.startsWith('//')) throw forbiddenPath(path, "network paths aren't allowed");
   if (/^(?:[a-z]|file):/i.test(path)) throw forbiddenPath(path, "drives and URLs aren't allowed");
-  // No shell expands `~` here, but if a folder had that name, a later command could expand it.
+  // No shell expands `~` here.
+  // But if a folder had that name, a shell command could later expand it.
   if (path === '~' || path.startsWith('~/'))
     throw forbiddenPath(path, "the home folder can't be reached");
 
@@ -93,7 +93,7 @@ function belowOneOf(roots: readonly string[], normal: string): string | undefine
 
 /**
  * Returns the segments from one real path down to another, or `undefined` if the second isn't below
- * the first. Compares segments, so `/root-evil` isn't below `/root`.
+ * the first. `/root-evil` isn't below `/root`, because whole segments are compared.
  */
 export function containedSegments(root: string, path: string): string[] | undefined {
   const below = relative(root, path);
@@ -107,8 +107,8 @@ export function isInside(root: string, path: string): boolean {
 }
 
 /**
- * Refuses names of files that contain secrets, and always refuses git's folder: a hook written
- * there runs as a program, and its configuration can contain passwords for remotes.
+ * Refuses names of files that contain secrets. Git's folder is always refused: a hook written there
+ * runs as a program, and git's configuration can contain passwords for remotes.
  *
  * @throws ToolError `FORBIDDEN_PATH`
  */
@@ -130,8 +130,8 @@ export function isSecret(segments: readonly string[]): boolean {
 }
 
 /**
- * Returns true if a folder's name marks its contents as secret. Renaming such a folder would hide
- * them.
+ * Returns true if a folder's contents are treated as secret because of its name. Such a folder
+ * can't be renamed, because its contents would no longer be protected.
  */
 export function isTellingFolder(segments: readonly string[]): boolean {
   const path = segments.map(comparable).join('/');
@@ -147,7 +147,7 @@ function comparable(segment: string): string {
 }
 
 /**
- * Returns a name without the ending that Windows drops: dots, spaces, and a stream after a colon.
+ * Returns a name without the ending that Windows ignores: dots, spaces, and a stream after a colon.
  */
 export function withoutEnding(segment: string): string {
   let name = segment.split(':', 1)[0] ?? '';

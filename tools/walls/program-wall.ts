@@ -6,25 +6,28 @@ import { ToolError } from '../../src/index.js';
 import { FileKeys } from './file-keys.js';
 import { isInside } from './path-rules.js';
 
-/** Maximum bytes kept of each output stream: thousands of lines, more than a model can use. */
+/**
+ * Maximum number of bytes of each output stream that are kept: thousands of lines, more than a
+ * model can use.
+ */
 const MAX_OUTPUT_BYTES = 256 * 1024;
 /** Default timeout in milliseconds, after which a program is killed. */
 const TIMEOUT_MS = 30_000;
-/** Maximum arguments per call. */
+/** Maximum number of arguments per call. */
 const MAX_ARGUMENTS = 1_000;
-/** Maximum bytes of all arguments combined: the Linux limit for a single argument. */
+/** Maximum size in bytes of all arguments combined. Linux has this limit for a single argument. */
 const MAX_ARGUMENT_BYTES = 128 * 1024;
-/** Maximum bytes written to a program's standard input: a long document. */
+/** Maximum size in bytes of a program's standard input: a long document. */
 const MAX_INPUT_BYTES = 1024 * 1024;
 /**
- * Milliseconds to wait for more output after a program has ended. Everything it wrote is already in
- * the pipes.
+ * Milliseconds to wait for a program's last output after it has ended. All of it is already in the
+ * pipes.
  */
 const PIPE_GRACE_MS = 100;
 
 /**
- * The environment variables that a program sees: paths and language, but no keys and nothing that
- * loads code.
+ * The environment variables that programs get: paths and language. Variables with keys, or that
+ * load code, aren't included.
  */
 export const DEFAULT_ENVIRONMENT: readonly string[] = Object.freeze([
   'PATH',
@@ -49,7 +52,7 @@ interface ProgramWallOptions {
    * @default a short list of harmless variables
    */
   readonly env?: readonly string[];
-  /** Maximum bytes kept of each output stream. @default 262,144 */ readonly maxOutputBytes?: number;
+  /** Maximum number of bytes kept of each output stream. @default 262,144 */ readonly maxOutputBytes?: number;
   /** Timeout in milliseconds, after which a program is stopped. @default 30,000 */ readonly timeoutMs?: number;
 }
 
@@ -58,11 +61,12 @@ export interface RunOptions {
     AbortSignal | undefined;
   /** The working directory: the root or a folder below it. @default the root */
   readonly cwd?: string | undefined;
-  /**
-   * Text for standard input, which is then closed. If omitted, the program has no standard input.
-   */
+  /** The text for standard input. If omitted, the program has no standard input. */
   readonly input?: string | undefined;
-  /** Variables set by the tool itself, never taken from a model's input. @default none */
+  /**
+   * Environment variables that the tool sets. Never take them from a model's input.
+   * @default none
+   */
   readonly env?: Readonly<Record<string, string>>;
   /** Timeout in milliseconds, after which the program is stopped. @default the wall's timeout */ readonly timeoutMs?:
     number | undefined;
@@ -71,7 +75,8 @@ export interface RunOptions {
 }
 
 /**
- * Returns an input with a canonical folder relative to the root, for both the policy and the wall.
+ * Returns an input with a canonical folder relative to the root. The policy and the tool both see
+ * this folder.
  */
 export function programInput<In extends object>(
   this: { readonly programs: ProgramWall },
@@ -92,19 +97,19 @@ export interface ProgramResult {
 /**
  * Runs programs from an allow-list, without a shell, inside one folder and with a timeout.
  *
- * Decides which programs start, in which environment and folder, and for how long. It can't control
- * what an allowed program does with its arguments: allowing an interpreter allows everything the
+ * It decides which programs start, in which environment and folder, and for how long. It can't
+ * control what an allowed program does: if you allow an interpreter, you allow everything that the
  * interpreter can do.
  *
- * It chooses the environment of programs, but this process keeps its own environment, which the
- * system lets other programs of the same user read. On Linux, an allowed program that can read
- * files finds it in `/proc/<pid>/environ`. So keep secrets that programs mustn't see out of the
- * agent's environment, or run programs as another user or in a container.
+ * Programs don't inherit this process's environment, but the system lets other programs of the same
+ * user read it. On Linux, an allowed program that can read files finds it in `/proc/<pid>/environ`.
+ * So keep secrets out of the agent's environment if programs mustn't see them, or run programs as
+ * another user or in a container.
  *
  * When the call ends, the program and its whole process group are killed. A descendant that has
  * left the group (`setsid`, or `detached` in Node) survives, because Node can't find it. The call
- * doesn't wait for it, and its output is no longer read. If that matters, run the whole agent in a
- * container.
+ * doesn't wait for such a descendant, and its output is no longer read. If you have to stop it, run
+ * the whole agent in a container.
  */
 export class ProgramWall {
   readonly root: string;
@@ -120,9 +125,7 @@ export class ProgramWall {
     this.allowedPrograms = options.allowedPrograms ?? DEFAULT_PROGRAMS;
   }
 
-  /**
-   * Returns the same wall with a different allow-list, for tools that always run one known program.
-   */
+  /** Returns a copy with a different allow-list, for tools that always run one known program. */
   withPrograms(allowedPrograms: readonly string[]): ProgramWall {
     return new ProgramWall({ ...this.#options, root: this.root, allowedPrograms });
   }
@@ -131,8 +134,8 @@ export class ProgramWall {
    * Runs a program until it ends and returns its output.
    *
    * A program that exceeds the timeout is killed, and its output so far is returned with
-   * `timedOut`. Everything else in its process group is also killed, even if the program ends by
-   * itself.
+   * `timedOut`. All other programs in its process group are also killed, even if the program ends
+   * by itself.
    *
    * @throws ToolError `FORBIDDEN_PROGRAM`, `FORBIDDEN_PATH`, `INVALID_INPUT`, `LIMIT_EXCEEDED`,
    * `ABORTED`, `EXECUTION_FAILED`
@@ -172,8 +175,7 @@ export class ProgramWall {
   }
 
   #checkProgram(program: string): void {
-    // A path could point to a file that the model has just written, and a leading hyphen could be
-    // read as an option.
+    // A path could lead to a file that the model wrote. A hyphen could start an option.
     const bare =
       program !== '' &&
       !program.startsWith('-') &&
@@ -221,7 +223,7 @@ async function folderInside(root: string, folder: string): Promise<string> {
   const wanted = resolve(root, folder);
   if (!isInside(root, wanted)) throw outside();
   const real = await realpath(wanted).catch(() => undefined);
-  // Checked again after following links, because a link below the root may lead outside it.
+  // Checks the folder again, because a link below the root may lead outside.
   if (real !== undefined && !isInside(root, real)) throw outside();
   if (real === undefined || !(await stat(real)).isDirectory())
     throw new ToolError(
@@ -283,8 +285,7 @@ function launch(
 ): Promise<ProgramResult> {
   const program = basename(file);
   return new Promise((settle, reject) => {
-    // `detached` makes the program the leader of its own process group, so that the whole group can
-    // be killed.
+    // `detached` gives the program its own process group, which can be killed as a whole.
     const child = spawn(file, argv, {
       cwd,
       env,
@@ -297,7 +298,7 @@ function launch(
     const stderr = new OutputBuffer(maxOutputBytes, keep);
     let timedOut = false;
 
-    // A descendant that left the group may still have the pipes open. Nothing waits for it.
+    // A descendant that left the group may still have the pipes open. The call doesn't wait for it.
     const closePipes = () => {
       child.stdout?.destroy();
       child.stderr?.destroy();
@@ -323,10 +324,9 @@ function launch(
     child.stdin?.on('error', () => undefined); // A program may end without reading its input.
     child.stdin?.end(input);
     child.once('exit', () => {
-      clearTimeout(timer); // Ended in time, even if its pipes are still open.
+      clearTimeout(timer); // The program ended in time, even if its pipes are still open.
       killGroup(child);
-      // `setImmediate` runs after the pipes are polled once more, so that no output is lost even if
-      // this process is busy.
+      // `setImmediate` runs after the pipes are polled once more, so no output is lost.
       grace = setTimeout(() => setImmediate(closePipes), PIPE_GRACE_MS);
     });
     child.once('error', () => {
@@ -363,7 +363,7 @@ function aborted(program: string): ToolError {
   return new ToolError('ABORTED', `The call of "${program}" was aborted`);
 }
 
-/** One output stream. Keeps only the first or last bytes. */
+/** The output of one stream. Only its first or last bytes are kept. */
 class OutputBuffer {
   readonly #chunks: Buffer[] = [];
   #kept = 0;

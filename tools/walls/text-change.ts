@@ -9,8 +9,8 @@ import type { Preview } from '../../src/index.js';
 const MAX_CHANGED_LINES = 2_000;
 
 /**
- * Returns the preview of a change to a file. A long change is identified by a digest of the old
- * text.
+ * Returns the preview of a change to a file. If the change is too long for a diff, the digest of
+ * the old text still identifies it.
  */
 export function textChange(path: string, before: string | undefined, after: string): Preview {
   const bytes = Buffer.byteLength(after);

@@ -15,7 +15,8 @@ interface UrlWallOptions {
   /** The allowed ports, unless `allowPrivate` allows all. @default 80, 443, 8080, 8443 */
   readonly ports?: readonly number[];
   /**
-   * The resolver, called once per URL. Its addresses are checked, and connections use only those.
+   * The resolver. It's called once per URL, and connections only use the addresses that it returned
+   * and that passed the check.
    * @default the system's resolver
    */
   readonly resolve?: Resolve;
@@ -49,8 +50,8 @@ const METADATA_NAMES = new Set([
 ]);
 
 /**
- * Decides which URLs a tool may call, so that a model can't be talked into reaching services that
- * only this machine can reach.
+ * Decides which URLs a tool may call. So nobody can talk a model into calling services that only
+ * this machine can reach.
  */
 export class UrlWall {
   readonly #allowPrivate: boolean;
@@ -68,7 +69,7 @@ export class UrlWall {
   }
 
   /**
-   * Checks the URL as Node parses it, then every address of its host.
+   * Checks the URL as Node parses it, and then every address of its host.
    *
    * @throws ToolError `FORBIDDEN_URL` if any part is refused, `EXECUTION_FAILED` if the host has no
    * address.
@@ -80,7 +81,7 @@ export class UrlWall {
       return { url, hostname, addresses: [hostname] };
     }
     const addresses = await this.#addressesOf(hostname);
-    // Check all addresses: an attacker may hide one private address among public ones.
+    // All addresses are checked, because an attacker may hide a private address among public ones.
     for (const address of addresses) this.#checkAddress(url, address);
     return { url, hostname, addresses };
   }
@@ -94,7 +95,7 @@ export class UrlWall {
     const url = new URL(text);
     if (url.protocol !== 'http:' && url.protocol !== 'https:')
       throw refused(url, `Only http and https URLs are allowed, not ${url.protocol.slice(0, -1)}.`);
-    // Credentials before the host make it look like another host, and would also be sent.
+    // Credentials before the host would be sent, and can make it look like another host.
     if (url.username !== '' || url.password !== '')
       throw refused(url, 'The URL contains a user name or password. Remove it.');
     url.hostname = withoutTrailingDots(url.hostname);
@@ -113,7 +114,7 @@ export class UrlWall {
     const isPrivate = PRIVATE_SUFFIXES.some(
       (suffix) => name === suffix || name.endsWith(`.${suffix}`),
     );
-    // The system appends the search domains of the user's network to a name without a dot.
+    // For a name without a dot, the system also looks in the search domains of the user's network.
     if (isPrivate || !name.includes('.'))
       throw refused(url, 'The host name belongs to a private network.');
   }
@@ -160,8 +161,8 @@ function withoutTrailingDots(hostname: string): string {
 }
 
 /**
- * Returns the error for a refused URL. Includes only the URL's origin, because paths and queries
- * may contain secrets.
+ * Returns the error for a refused URL. The message only contains the URL's origin, because paths
+ * and queries may contain secrets.
  */
 function refused(url: URL, why: string): ToolError {
   const origin = url.origin === 'null' ? url.protocol : url.origin;

@@ -8,7 +8,7 @@ const Input = z.object({
   url: urlInput().describe('Absolute http or https URL of a public host'),
 });
 
-/** Checks if an address responds, and with what, without reading the content. */
+/** Checks if an address responds, and with which status. Doesn't read the content. */
 @tool({
   ...WEB_TOOL,
   name: 'check_url',

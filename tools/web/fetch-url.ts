@@ -7,11 +7,9 @@ import { isHtml, isJson, pieceOf, reached, textOf, urlInput } from './web-answer
 import { WEB_TOOL, WebTool } from './web-tool.js';
 import { wholeNumber } from '../options/shared-options.js';
 
-/**
- * Default number of characters: about 5,000 tokens, enough for an article and small for a model.
- */
+/** Default number of characters in one result: about 5,000 tokens, enough for an article. */
 const USUAL_CHARS = 20_000;
-/** Maximum characters in one result. Read longer pages in pieces. */
+/** Maximum number of characters in one result. Longer pages are read in pieces. */
 const MAX_CHARS = 200_000;
 
 const Input = z.object({
@@ -25,7 +23,9 @@ const Input = z.object({
   maxChars: wholeNumber(USUAL_CHARS, MAX_CHARS).describe('Maximum number of characters to return'),
 });
 
-/** The page that was read. `json` replaces `text` if the response is JSON and fits in one piece. */
+/**
+ * The page that was read. If the response is JSON and fits in one piece, `json` replaces `text`.
+ */
 interface FetchedPage {
   readonly url: string;
   readonly status: number;
@@ -39,7 +39,7 @@ interface FetchedPage {
   readonly nextOffset: number | null;
 }
 
-/** Reads a web page without changing anything there. */
+/** Reads a web page, without changing anything on the server. */
 @tool({
   ...WEB_TOOL,
   name: 'fetch_url',

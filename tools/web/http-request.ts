@@ -4,12 +4,12 @@ import { guardedFetch } from '../walls/guarded-fetch.js';
 import { pieceOf, reached, textOf, urlInput, urlKey } from './web-answer.js';
 import { WEB_TOOL, WebTool } from './web-tool.js';
 
-/** Maximum characters in a request body. */
+/** Maximum length of a request body in characters. */
 const MAX_BODY_CHARS = 1_000_000;
-/** Maximum characters in one header value: what servers usually accept. */
+/** Maximum length of a header value in characters. Servers usually accept this much. */
 const MAX_HEADER_CHARS = 8_192;
 const MAX_HEADERS = 50;
-/** Maximum characters in the result: about 12,000 tokens. */
+/** Maximum number of characters in the result: about 12,000 tokens. */
 const MAX_ANSWER_CHARS = 50_000;
 
 const READING = new Set(['GET', 'HEAD', 'OPTIONS']);
@@ -34,8 +34,8 @@ const Input = z.object({
 });
 
 /**
- * Sends any request to a web service. Only the service knows what the request does, so it counts as
- * a write.
+ * Sends any request to a web service. Only the service knows what the request does, so the tool is
+ * treated as writing.
  */
 @tool({
   ...WEB_TOOL,
@@ -101,7 +101,7 @@ export class HttpRequest extends WebTool {
   }
 }
 
-/** Hides session cookies, which are secret and don't belong in a transcript. */
+/** Hides session cookies, which are secrets and mustn't get into a transcript. */
 function shownHeaders(headers: NodeJS.Dict<string | string[]>): Record<string, string> {
   return Object.fromEntries(
     Object.entries(headers).flatMap(([name, value]) =>

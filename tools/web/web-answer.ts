@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { fail, isToolError, type ToolResult } from '../../src/index.js';
 import type { FetchAnswer } from '../walls/guarded-fetch.js';
 
-/** Maximum characters in a URL: what servers usually accept. */
+/** Maximum length of a URL in characters. Servers usually accept this much. */
 const MAX_URL_LENGTH = 8_192;
 
 /** Returns the schema for an input URL. The policy and the tool both see its canonical form. */
@@ -15,7 +15,7 @@ export function urlInput(): z.ZodString {
  * Returns a URL in canonical form: lower-case host without trailing dots, no default port,
  * unreserved characters unescaped.
  *
- * Text that isn't a URL is left unchanged, for the wall to refuse.
+ * Text that isn't a URL is left unchanged, because the tool refuses it later.
  */
 function canonicalUrl(text: string): string {
   if (!URL.canParse(text)) return text;
@@ -32,8 +32,8 @@ function canonicalUrl(text: string): string {
 }
 
 /**
- * Returns the key of the resource that a request to a URL touches. Redirects can't be known in
- * advance.
+ * Returns the key of the resource that a request to a URL touches. Redirects aren't included,
+ * because they can't be known in advance.
  */
 export function urlKey(text: string): string {
   const url = new URL(canonicalUrl(text));
@@ -49,8 +49,8 @@ interface TextAnswer {
 }
 
 /**
- * Converts an unreachable server to a failed result for the model. If the wall refuses the URL, the
- * error is still thrown.
+ * Converts the error for an unreachable server to a failed result for the model. The error for a
+ * refused URL is still thrown.
  */
 export async function reached<T>(work: Promise<T>): Promise<T | ToolResult<never>> {
   try {
@@ -112,7 +112,10 @@ function isText(contentType: string): boolean {
   );
 }
 
-/** Decodes unknown encodings as UTF-8, because most pages are UTF-8. */
+/**
+ * Returns the decoder for an encoding. Unknown encodings are decoded as UTF-8, because most pages
+ * are UTF-8.
+ */
 function decoderOf(charset: string | undefined): TextDecoder {
   try {
     return new TextDecoder(charset ?? 'utf-8');

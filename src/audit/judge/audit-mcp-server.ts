@@ -29,16 +29,18 @@ import { factsOfAnnotations, type DeclaredFacts } from './declared-facts.js';
 export interface McpAuditOptions extends Pick<AuditOptions, 'observed' | 'known' | 'onProgress'> {
   /** The folder in which files and packages are looked up. @default process.cwd() */
   readonly cwd?: string;
-  /** The server's name, if the settings contain several. @default the only one */
+  /** The server's name, if the settings contain several servers. @default the only server */
   readonly name?: string;
   /**
-   * The tools from `tools/list`, as a list or as the whole result. With it, the server isn't
-   * started. @default the server is started to list its tools
+   * The tools from `tools/list`, as a list or as the whole result. If you pass them, the server
+   * isn't started.
+   * @default the server is started to list its tools
    */
   readonly listing?: unknown;
   /**
-   * Environment variables for the server's process, in addition to PATH. It gets no other
-   * variables, and an empty HOME. @default none
+   * Environment variables for the server's process, in addition to PATH. The process gets no other
+   * variables, and an empty HOME.
+   * @default none
    */
   readonly env?: Readonly<Record<string, string>>;
   /**
@@ -47,8 +49,9 @@ export interface McpAuditOptions extends Pick<AuditOptions, 'observed' | 'known'
    */
   readonly install?: boolean;
   /**
-   * Also calls the tools that claim to be read-only, with their examples. The server is confined
-   * and restarted for each tool, in a scratch folder. @default no tool is called
+   * Also calls the tools that claim to be read-only, with their examples. For each tool, the server
+   * is started again, confined to a scratch folder.
+   * @default no tool is called
    */
   readonly run?: Omit<RunChoice, 'files'>;
 }
@@ -81,7 +84,7 @@ interface Command {
 
 /** A server's code, and the command that starts it. */
 interface Installed {
-  /** The package's folder. */
+  /** The folder of the server's package. */
   readonly folder: string;
   /** The file that starts the server, relative to the folder. */
   readonly entry: string;
@@ -92,16 +95,16 @@ interface Installed {
  * Compares the declarations of an MCP server's tools with the effects of its installed code. Calls
  * no tool unless `run` is set.
  *
- * The declarations come from `tools/list`. So the server is started with an empty HOME and without
- * this process's environment variables, unless you pass `listing`. Nothing is installed unless
- * `install` is set. The package behind `npx` is looked up in `node_modules`, the global packages
- * and npx's cache.
+ * To get the declarations from `tools/list`, it starts the server with an empty HOME and without
+ * this process's environment variables. If you pass `listing`, it doesn't start the server. It only
+ * installs packages if `install` is set. The package of an `npx` command is looked up in
+ * `node_modules`, the global packages and npx's cache.
  *
  * @param server A folder, a file, a package name, a command (`npx -y some-server`, `node
- * server.js`), or settings as in `readMcpSettings`. If their variables look like keys, the server
- * gets other values.
- * @throws ToolError `INVALID_ARGUMENT` for a server that isn't found, doesn't run on Node or
- * doesn't respond, and for an invalid listing.
+ * server.js`), or settings as in `readMcpSettings`. Variables that look like keys are replaced by
+ * placeholders.
+ * @throws ToolError `INVALID_ARGUMENT` if the server isn't found, doesn't run on Node or doesn't
+ * respond, and for an invalid listing.
  */
 export async function auditMcpServer(
   server: unknown,
@@ -134,7 +137,10 @@ export async function auditMcpServer(
     else
       skipped.push({
         name: isPlainObject(tool) && typeof tool['name'] === 'string' ? tool['name'] : 'tools/list',
-        reason: expectedGot('tools with a name of their own', 'another entry'),
+        reason: expectedGot(
+          'tools with different names',
+          'an entry without a name or with a duplicate name',
+        ),
       });
   }
   const ran =
@@ -168,7 +174,7 @@ async function runServer(
   options: RunOptions,
 ): Promise<RunResult> {
   if (!/^node(?:\.exe)?$/.test(basename(command)))
-    throw invalidArgument('a server that node runs', command, 'Pass its compiled file.');
+    throw invalidArgument('a server that runs with node', command, 'Pass its compiled file.');
   const root = args
     .slice(1)
     .map((word) => resolve(cwd, word))
@@ -194,19 +200,15 @@ function toolsIn(listing: unknown): readonly unknown[] {
       : []),
   ].find(Array.isArray);
   if (tools === undefined)
-    refuse(
-      'a listing as tools/list gives it',
-      'another value',
-      'It is {"tools": […]}, or the list alone.',
-    );
+    refuse('the result of tools/list', 'another value', 'Pass {"tools": […]}, or just the list.');
   return tools;
 }
 
 const WORDS = /(?:[^\s"']|"[^"]*"|'[^']*')+/g;
 
 /**
- * Returns a server's command, as written or from settings. A single word is a folder, file or
- * package.
+ * Returns a server's command, from a text or from settings. A text of a single word is a folder,
+ * file or package.
  */
 function commandOf(
   server: unknown,
@@ -248,12 +250,12 @@ function commandIn(
     );
   if (found.transport.kind !== 'stdio')
     refuse(
-      'a server that is started here',
-      'one over the network, whose code is not',
+      'a server that is started by a command',
+      "a server over the network, whose code isn't here",
       'Pass its package or folder, and its tools with --listing.',
     );
   const { command, args, env, cwd } = found.transport;
-  // Servers that need a key start with any key. The real keys aren't passed on.
+  // Servers get placeholders for keys. A server that needs a key starts with any key.
   const harmless = Object.entries(env).map(([variable, value]) => [
     variable,
     SECRET.test(`${variable} ${value}`) ? STAND_IN : harmlessText(value),
@@ -270,7 +272,7 @@ function commandIn(
   };
 }
 
-/** Programs that run a package, with the words before the package's name. */
+/** Programs that run a package, and the words that come before the package's name. */
 const RUNNERS: Readonly<Record<string, readonly string[]>> = {
   npx: [],
   bunx: [],
@@ -303,14 +305,14 @@ async function findInstalled(
   const verbs = RUNNERS[program];
   if (verbs !== undefined) {
     const { spec, bin, rest } = packageIn(verbs.includes(args[0]!) ? args.slice(1) : args);
-    if (spec === undefined) throw invalidArgument(`a package behind ${program}`, args.join(' '));
+    if (spec === undefined) throw invalidArgument(`a package after ${program}`, args.join(' '));
     return ofName(spec, rest, asked, from, install, onProgress, bin);
   }
   const script = args.findIndex(
     (each) => SCRIPT.test(each) || (!each.startsWith('-') && isFile(resolve(from, each))),
   );
   if (/^(?:node|tsx|ts-node|bun|deno)$/.test(program)) {
-    if (script === -1) throw invalidArgument(`a file behind ${program}`, args.join(' '));
+    if (script === -1) throw invalidArgument(`a file after ${program}`, args.join(' '));
     const path = resolve(from, args[script]!);
     if (!isFile(path)) return missing(args[script]!);
     return ofScript(realpathSync(path), {
@@ -345,8 +347,8 @@ function missing(place: string): never {
 }
 
 /**
- * Parses the words after `npx`: the package, its program if the name differs, and the server's
- * arguments.
+ * Parses the words after `npx`: the package, its program if that has a different name, and the
+ * server's arguments.
  */
 function packageIn(words: readonly string[]): {
   readonly spec: string | undefined;
@@ -368,7 +370,10 @@ function packageIn(words: readonly string[]): {
   return { spec, rest: [] };
 }
 
-/** Finds a package by name, nearest first. Installs it if that's allowed. */
+/**
+ * Finds the nearest installed package with a name. If there is none, installs the package if that's
+ * allowed.
+ */
 async function ofName(
   spec: string,
   args: readonly string[],
@@ -406,10 +411,10 @@ async function ofName(
   if (!install)
     refuse(
       `the package ${spec} to be installed`,
-      'none that is found',
+      'no installed package with that name',
       `Nothing is installed without your consent: add --install, or run npm install ${spec}.`,
     );
-  // Installing starts npm, on Windows through a shell.
+  // npm is started through a shell on Windows, so the version must be harmless.
   if (!/^[\w.*+~^-]*$/.test(spec.slice(name.length + 1)))
     throw invalidArgument('a package with a version or a tag, to be installed', spec);
   const prefix = join(homedir(), '.cache/tooldex/audit', spec.replace(/[^\w.@-]/g, '+'));
@@ -423,14 +428,14 @@ async function ofName(
   ).catch((cause: unknown) => {
     throw new ToolError(
       'INVALID_ARGUMENT',
-      expectedGot(`a package ${spec} that npm can install`, 'a failure of npm'),
+      expectedGot(`a package ${spec} that npm can install`, 'an error from npm'),
       { cause },
     );
   });
   return ofPackage(realpathSync(join(prefix, 'node_modules', name)), args, asked, bin);
 }
 
-/** Returns the program that a package declares, or else its main file. */
+/** Returns the program that a package declares, or the package's main file if there is none. */
 async function ofPackage(
   folder: string,
   args: readonly string[],

@@ -25,18 +25,18 @@ export interface AuditReport {
     readonly name: string;
     readonly version?: string;
     /**
-     * The folder that all places are relative to. The folder itself is relative to the working
-     * directory.
+     * The audited folder, relative to the working directory. All places in the report are relative
+     * to this folder.
      */
     readonly folder: string;
   };
   readonly tools: readonly ToolAudit[];
-  /** The effects that all tools share, such as logs. They aren't counted for any tool. */
+  /** The effects that nearly all tools share, such as logs. The verdicts ignore them. */
   readonly shared: readonly Effect[];
   /** The tools and files that weren't audited, with the reasons. */
   readonly skipped: readonly Skipped[];
   /**
-   * The effects observed when running tools, and the limits they ran under. Missing if no tool ran.
+   * The effects observed when running tools, and the limits that applied. Missing if no tool ran.
    */
   readonly ran?: RunResult;
 }
@@ -50,7 +50,7 @@ export interface Skipped {
 /** Options that all kinds of audits share. */
 interface TraceOptions {
   /**
-   * The effects of calls and programs that the built-in tables don't know or that you know better.
+   * The effects of calls and programs that the built-in tables don't know or get wrong.
    * @default none
    */
   readonly known?: AuditKnowledge;
@@ -68,13 +68,15 @@ export interface AuditOptions extends TraceOptions {
    */
   readonly entries?: readonly string[];
   /**
-   * Effects that were observed elsewhere, by tool name. They are added to the effects found in the
-   * code. @default none
+   * Effects that you observed yourself, by tool name. They are added to the effects found in the
+   * code.
+   * @default none
    */
   readonly observed?: ReadonlyMap<string, readonly Effect[]>;
   /**
    * Also runs the tools that `files` export, with their examples and in scratch copies of the root.
-   * Observed effects are proof. @default no tool runs
+   * Effects observed in a run are proven.
+   * @default no tool runs
    */
   readonly run?: RunChoice;
 }
@@ -88,7 +90,7 @@ export const runChoice = z.strictObject({
   timeoutMs: milliseconds().optional(),
 } satisfies FieldsOf<RunChoice>);
 
-/** The option for your own knowledge of calls and programs. */
+/** The option with your own knowledge of calls and programs. */
 export const knowledge = z.strictObject({
   calls: z.record(z.string(), z.enum(['read', 'write', 'none'])).optional(),
   programs: z.record(z.string(), z.enum(['read', 'write', 'unknown'])).optional(),
@@ -96,7 +98,7 @@ export const knowledge = z.strictObject({
 
 /** Options for `expectHonest`. */
 export interface HonestOptions extends AuditOptions {
-  /** The parsed JSON of a baseline file with the known lies. @default none */
+  /** The parsed JSON of a baseline file, which lists the known lies. @default none */
   readonly baseline?: unknown;
 }
 
@@ -110,8 +112,8 @@ const shape = {
 } satisfies FieldsOf<AuditOptions>;
 
 /**
- * Compares tools' declarations with the effects of their code. Follows the code from each handler
- * through all calls. Runs nothing unless `run` is set.
+ * Compares tools' declarations with the effects of their code. It follows the code from each
+ * handler through all calls, and only runs tools if `run` is set.
  *
  * @throws ToolError `INVALID_ARGUMENT` for invalid options and a root that isn't a folder,
  * `MISSING_PACKAGE` without oxc-parser and oxc-resolver.
@@ -215,8 +217,8 @@ export async function auditDeclared(
 }
 
 /**
- * An observation overrides the code's effect for the same call. Code that wasn't found still counts
- * as unread, no matter what was observed.
+ * Replaces a call's effect with the observed effect. If the tool's code wasn't found, it stays
+ * unread, no matter what was observed.
  */
 function withSeen(tool: TracedTool, effects: readonly Effect[]): TracedTool {
   const seen = effects.map((effect) =>
@@ -245,7 +247,7 @@ export async function packageOf(folder: string): Promise<{
   };
 }
 
-/** Reads a `package.json`. If it were a named pipe, reading would never end. */
+/** Reads a `package.json`, but only if it's a file: reading a named pipe would never end. */
 async function manifestOf(file: string): Promise<Readonly<Record<string, unknown>>> {
   const data: unknown = (await stat(file)).isFile()
     ? JSON.parse(await readFile(file, 'utf8'))
@@ -257,7 +259,7 @@ const CODE = '**/*.{ts,tsx,mts,cts,js,jsx,mjs,cjs}';
 const LEFT_OUT = ['**/node_modules/**', '**/*.d.{ts,mts,cts}', '**/coverage/**'];
 const TESTS = /(?:^|\/)(?:tests?|__tests__|specs?)\/|\.(?:test|spec|bench)\.[cm]?[jt]sx?$/;
 const BUILT = /(?:^|\/)(?:dist|build|out)\//;
-/** Maximum bytes of a file that is searched for tools. Larger files are bundles. */
+/** Maximum size in bytes of a file that is searched for tools. Larger files are bundles. */
 const MOST_BYTES = 2 ** 21;
 
 /**
@@ -291,7 +293,7 @@ async function filesNaming(names: readonly string[], root: string): Promise<read
 }
 
 /**
- * Passes if no tool does more than it declares. Works in vitest, Jest and node:test.
+ * Asserts that no tool does more than it declares. Works in vitest, Jest and node:test.
  *
  * ```js
  * it('does what it says', () => expectHonest(registry, { root: 'src' }));
@@ -318,7 +320,7 @@ export async function expectHonest(
         .map((finding) => `    ${finding.message}${wayOf(finding, '\n      ')}`)
         .join('\n')}`,
   );
-  const message = `${expectedGot(`${tools.length} tools that do what they declare`, `${lying.length} that ${lying.length === 1 ? 'does' : 'do'} more`)}\n\n${told.join('\n')}\n\nDeclare what is true: tooldex audit --fix shows how.`;
+  const message = `${expectedGot(`${tools.length} tools that do what they declare`, `${lying.length} that ${lying.length === 1 ? 'does' : 'do'} more`)}\n\n${told.join('\n')}\n\nCorrect the declarations: tooldex audit --fix shows how.`;
   throw new AssertionError({
     message,
     actual: lying.map(({ name }) => name),

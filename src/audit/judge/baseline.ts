@@ -4,8 +4,8 @@ import { compareText } from '../../core/plain-data.js';
 import type { AuditFinding, ToolAudit } from './judge-tool.js';
 
 /**
- * A known lie, identified by tool, axis and call, so that edits elsewhere in a file don't affect
- * it.
+ * A known lie. It's identified by tool, axis and call, so it stays known if its line number
+ * changes.
  */
 interface KnownLie {
   readonly tool: string;

@@ -4,7 +4,7 @@ import { isProven, meaningOf, type Effect } from '../effect.js';
 import { ASSUMED, HINTS, type DeclaredFacts, type Hint } from './declared-facts.js';
 import type { FoundFacts, ToolAudit } from './judge-tool.js';
 
-/** The true metadata of a tool: the fields to replace, with their new values. */
+/** A correction of a tool's metadata: the fields to replace, with their old and new values. */
 interface Correction {
   readonly tool: string;
   readonly before: Readonly<Record<string, unknown>>;
@@ -14,8 +14,8 @@ interface Correction {
 }
 
 /**
- * Returns the corrected metadata of a tool that declares too little, or `undefined` if nothing has
- * to be added. Corrections never relax a declaration.
+ * Returns the correction for a tool that lies or doesn't declare enough, or `undefined` if nothing
+ * has to change. Corrections never relax a declaration.
  */
 export function correctionOf(audit: ToolAudit): Correction | undefined {
   const { verdict } = audit;
@@ -50,8 +50,8 @@ function only(fields: Fields, names: readonly string[]): Fields {
 }
 
 /**
- * Clients assume the default for a missing hint, so all four are written. Declared hints are kept
- * unless they are wrong.
+ * Returns all four hints, because clients assume the default for a missing hint. Declared hints are
+ * kept unless they're wrong.
  */
 function hintsOf(declared: DeclaredFacts, found: FoundFacts): Sides {
   const unsure: Hint[] = [];
@@ -59,7 +59,7 @@ function hintsOf(declared: DeclaredFacts, found: FoundFacts): Sides {
     const strict = ASSUMED[hint];
     const decided = found[fact];
     if (decided === null) unsure.push(hint);
-    // The other hints didn't matter while the tool was declared read-only.
+    // Hints about writing meant nothing while the tool was declared read-only.
     const said =
       declared.readOnly === true && fact !== 'openWorld' && fact !== 'readOnly'
         ? strict
@@ -77,7 +77,10 @@ function hintsOf(declared: DeclaredFacts, found: FoundFacts): Sides {
   };
 }
 
-/** The axes that determine whether calls need approval. The other axes are derived from them. */
+/**
+ * Returns corrections for the axes that decide whether calls need approval. The other axes are
+ * derived from them.
+ */
 function axesOf(
   { axes = {} }: DeclaredFacts,
   found: FoundFacts,
@@ -119,8 +122,8 @@ function axesOf(
         : sideEffects.length === 0
           ? [found.readOnly === true ? SideEffect.NONE : SideEffect.WRITE]
           : sideEffects,
-    // The old category would contradict the new access mode. If it's omitted, the category is
-    // derived from the access mode.
+    // The old category would contradict a new access mode.
+    // A missing category is derived from the access mode.
     ...(axes.executionCategory !== undefined &&
       isSame &&
       !wrong.has('executionCategory') && { executionCategory: axes.executionCategory }),

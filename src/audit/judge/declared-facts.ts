@@ -8,7 +8,7 @@ import { dangerRank } from '../../core/enum-order.js';
 import { isPlainObject } from '../../core/plain-data.js';
 import type { ToolEntry } from '../../tool/tool-definition.js';
 
-/** The axes that a tool of this package declares, with their meaning as facts. */
+/** The safety metadata that a tool of this package declares. */
 interface DeclaredAxes {
   readonly accessMode?: AccessMode;
   readonly dangerLevel?: DangerLevel;
@@ -18,13 +18,16 @@ interface DeclaredAxes {
   readonly idempotencyKey?: boolean;
 }
 
-/** The declared facts of a tool. A missing fact isn't declared, and nothing is assumed instead. */
+/**
+ * The facts that a tool declares. Facts that it doesn't declare are missing, even if they have a
+ * default.
+ */
 export interface DeclaredFacts {
   readonly readOnly?: boolean;
   readonly destructive?: boolean;
   readonly idempotent?: boolean;
   readonly openWorld?: boolean;
-  /** Only tools of this package have axes. */
+  /** Missing for tools of MCP servers, which only have annotations. */
   readonly axes?: DeclaredAxes;
 }
 
@@ -49,8 +52,7 @@ export const HINTS = Object.entries(FACT_OF_HINT) as readonly (readonly [
 ])[];
 
 /**
- * Returns the facts that an MCP tool's annotations declare. A hint of the wrong type declares
- * nothing.
+ * Returns the facts that an MCP tool's annotations declare. Hints of the wrong type are ignored.
  */
 export function factsOfAnnotations(annotations: unknown): DeclaredFacts {
   if (!isPlainObject(annotations)) return {};
@@ -61,13 +63,10 @@ export function factsOfAnnotations(annotations: unknown): DeclaredFacts {
   );
 }
 
-/**
- * The axes that say whether a tool is read-only. If neither is declared, the tool's access isn't
- * declared.
- */
+/** The options that declare whether a tool is read-only. */
 const SAYS_ACCESS = ['accessMode', 'executionCategory'] as const;
 
-/** Returns the facts that a tool's metadata declares. Inferred values declare nothing. */
+/** Returns the facts that a tool's metadata declares. Inferred values are ignored. */
 export function factsOfEntry(entry: ToolEntry): DeclaredFacts {
   const {
     accessMode,

@@ -11,18 +11,18 @@ import type { DeclaredFacts } from './declared-facts.js';
 
 /**
  * - `lies`: the tool does more than it declares
- * - `over-cautious`: it does less
- * - `undeclared`: it doesn't declare whether it's read-only
- * - `unknown`: its code doesn't show enough
+ * - `over-cautious`: the tool does less than it declares
+ * - `undeclared`: the tool doesn't declare whether it's read-only
+ * - `unknown`: the tool's code doesn't show enough
  */
 export type Verdict = 'agrees' | 'lies' | 'over-cautious' | 'undeclared' | 'unknown';
 
-/** The facts that a tool's code shows. Null if the code doesn't determine them. */
+/** The facts that a tool's code shows. A fact is null if the code doesn't determine it. */
 export interface FoundFacts {
   readonly readOnly: boolean | null;
-  /** Also false for read-only tools. */
+  /** True if a call may delete, overwrite or stop something. False for read-only tools. */
   readonly destructive: boolean | null;
-  /** Also true for read-only tools. */
+  /** True if repeating a call changes nothing more. True for read-only tools. */
   readonly idempotent: boolean | null;
   readonly openWorld: boolean | null;
   readonly effects: readonly Effect[];
@@ -32,12 +32,12 @@ export interface FoundFacts {
 export interface AuditFinding {
   /** The field that differs, such as `readOnlyHint` or `accessMode`. */
   readonly axis: string;
-  /** A `note` doesn't affect the verdict. */
+  /** The kind of difference. A `note` doesn't affect the verdict. */
   readonly kind: 'lies' | 'over-cautious' | 'undeclared' | 'note';
   readonly message: string;
-  /** The effect that decides, with the path to it. */
+  /** The effect that proves the difference, with the path to it. */
   readonly effect?: Effect;
-  /** True if the baseline contains it. */
+  /** True if the baseline contains this finding. */
   readonly known?: true;
 }
 
@@ -58,8 +58,8 @@ const isWrite = ({ access }: Effect) => access === 'write';
 const isOutside = ({ kind }: Effect) => MEANING[kind].outside === true;
 
 /**
- * Returns the facts that follow from a tool's effects. Code that couldn't be followed never counts
- * as harmless.
+ * Returns the facts that follow from a tool's effects. Code that couldn't be followed is never
+ * assumed to be harmless.
  */
 function factsOf({ effects, handler, unknowns }: TracedTool): FoundFacts {
   const isWhole = handler !== undefined && unknowns.length === 0;
@@ -110,8 +110,7 @@ function verdictOf(
 ): Verdict {
   if (findings.some(({ kind }) => kind === 'lies')) return 'lies';
   if (readOnly === undefined) return 'undeclared';
-  // A certain change proves that a tool writes, no matter what else it calls. A possible change
-  // proves nothing.
+  // If a tool certainly writes, its verdict isn't `unknown`. A possible write proves nothing.
   if (handler === undefined || found.readOnly === null) return 'unknown';
   return findings.some(({ kind }) => kind === 'over-cautious') ? 'over-cautious' : 'agrees';
 }
@@ -121,8 +120,8 @@ const DELETES =
 const LOCAL_KINDS: ReadonlySet<EffectKind> = new Set(['fs-write', 'memory-state', 'process-spawn']);
 
 /**
- * Returns the words for facts in reports: those of annotations, and those of this package's
- * metadata.
+ * Returns the names of facts for reports: annotations for MCP tools, options for tools of this
+ * package.
  */
 function wordsOf({ axes, destructive, readOnly }: DeclaredFacts) {
   if (axes === undefined)
@@ -176,8 +175,8 @@ function* findingsOfFacts(declared: DeclaredFacts, found: FoundFacts): Iterable<
       kind: 'undeclared',
       message:
         axes === undefined
-          ? `declares no readOnlyHint, which clients take for a tool that ${destructive === false ? 'writes' : 'writes and destroys'}${but}`
-          : `declares neither accessMode nor sideEffects, which counts as mixed access of high danger${but}`,
+          ? `declares no readOnlyHint, so clients assume that the tool ${destructive === false ? 'writes' : 'writes and destroys'}${but}`
+          : `declares neither accessMode nor sideEffects, so mixed access and high danger are assumed${but}`,
       ...(writes[0] && { effect: writes[0] }),
     };
   } else if (readOnly) {
@@ -189,8 +188,8 @@ function* findingsOfFacts(declared: DeclaredFacts, found: FoundFacts): Iterable<
     if (destructive === false)
       for (const effect of writes)
         if (effect.destructive === true)
-          // People disagree about what counts as overwriting, but agree about deleting and
-          // stopping.
+          // Overwriting is only a note, because people disagree about its meaning.
+          // Deleting and stopping are lies.
           yield !DELETES.test(effect.call)
             ? finding(
                 'note',
@@ -204,8 +203,7 @@ function* findingsOfFacts(declared: DeclaredFacts, found: FoundFacts): Iterable<
                 `and ${doingOf(effect)}, which deletes or stops something`,
                 effect,
               );
-    // A service may recognize a repeated request, by its key or by the name of the thing it
-    // creates.
+    // Only local effects are checked: a service may recognize a repeated request.
     if (idempotent === true)
       for (const effect of writes)
         if (effect.idempotent === false && LOCAL_KINDS.has(effect.kind))
@@ -218,7 +216,7 @@ function* findingsOfFacts(declared: DeclaredFacts, found: FoundFacts): Iterable<
     if (destructive === true && found.readOnly === false && found.destructive === false)
       yield finding('over-cautious', words.destructive, 'and only adds', writes[0]);
   }
-  // Vendors disagree about the meaning of "open world", so a difference isn't a lie.
+  // A difference about "open world" is only a note, because vendors disagree about the term.
   const outside = found.effects.find((effect) => isProven(effect) && isOutside(effect));
   if (openWorld === false && outside !== undefined)
     yield {
@@ -240,7 +238,7 @@ const READING: ReadonlySet<SideEffect> = new Set([
   SideEffect.READ_EXTERNAL_SERVICE,
 ]);
 
-/** Finds other axes of this package's tools that contradict the effects. */
+/** Finds other metadata of this package's tools that contradicts the effects. */
 function* findingsOfAxes(
   { axes, readOnly }: DeclaredFacts,
   { effects }: FoundFacts,
@@ -264,7 +262,7 @@ function* findingsOfAxes(
       write,
       ': a call that is answered from the cache changes nothing',
     );
-  // If the access mode is a lie, these axes would only repeat it.
+  // If the tool lies about being read-only, these findings would only repeat that.
   if (write !== undefined && readOnly !== true) {
     if (sideEffects.length > 0 && sideEffects.every((each) => READING.has(each)))
       yield lies('sideEffects', listOf(sideEffects), write);
@@ -283,7 +281,8 @@ function* findingsOfAxes(
 }
 
 /**
- * Returns each kind of effect and call once, with its most certain and shortest path, worst first.
+ * Returns each kind of effect and call once, with its most certain and shortest path. The worst
+ * come first.
  */
 function distinct(effects: readonly Effect[]): readonly Effect[] {
   const weight = ({ certainty, destructive, via }: Effect) =>

@@ -10,7 +10,8 @@ const FS_READS = new Set(
   ),
 );
 /**
- * The writing functions of fs with [destructive, idempotent], according to Node's documentation.
+ * The functions of `fs` that write, with [destructive, idempotent], according to Node's
+ * documentation.
  */
 const FS_WRITES: Readonly<Record<string, readonly [boolean | null, boolean | null]>> = {
   appendFile: [false, false],
@@ -42,7 +43,10 @@ const FS_WRITES: Readonly<Record<string, readonly [boolean | null, boolean | nul
   writev: [null, null],
 };
 
-/** Returns the effect of opening a file with some flags. @see the file system flags of Node */
+/**
+ * Returns the effect of opening a file with some flags. @see the file system flags in Node's
+ * documentation
+ */
 function opening(flags: KnownValue, call: string): CallEffect {
   if (flags === null || flags === 0) return reads('fs-read', call);
   if (typeof flags !== 'string') return undecided('fs-write', call);
@@ -59,7 +63,7 @@ function fileEffects(path: readonly string[], args: readonly KnownValue[]): read
   const name = (named.at(-1) ?? '').replace(/Sync$/, '');
   const call = `fs.${named.join('.')}`;
   const isStream = named[0] === 'createWriteStream' && named.length > 1;
-  if (isStream) return []; // Making the stream has opened the file.
+  if (isStream) return []; // The file was opened when the stream was created.
   if (name === 'open') return [opening(args.length < 2 ? 'r' : args[1], call)];
   if (name === 'WriteStream') return [writes('fs-write', call, true, true)];
   if (name === 'ReadStream') return [reads('fs-read', call)];
@@ -208,7 +212,7 @@ export function builtinEffects(
 }
 
 /**
- * Returns a request's method. It's GET unless the options contain a method, and unknown if the
+ * Returns a request's method. Without a method in the options, it's GET. Returns undefined if the
  * options are unknown.
  */
 function textOr(method: KnownValue, args: readonly KnownValue[]): string | undefined {

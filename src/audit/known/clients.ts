@@ -48,7 +48,7 @@ const WRITE_VERBS: ReadonlyMap<string, Facts> = new Map([
     [true, true],
     'delete remove drop destroy truncate purge prune clear erase wipe revoke cancel terminate kill abort stop shutdown uninstall unregister unsubscribe archive trash del flush quit',
   ),
-  // These verbs change existing things, so they do more than add.
+  // These verbs change existing things, so they're destructive.
   ...verbs(
     [true, null],
     'update upsert put patch replace rename move edit modify change merge reset rollback overwrite',
@@ -59,15 +59,15 @@ const WRITE_VERBS: ReadonlyMap<string, Facts> = new Map([
   ),
 ]);
 /**
- * Verbs that all kinds of programs use. They prove nothing without an argument, or directly on a
- * package's exports.
+ * Verbs that all kinds of programs use. Such a verb proves nothing if the call has no argument or
+ * the method is exported by the package itself.
  */
 const BARE =
   /^(?:add|append|clear|close|commit|copy|create|delete|merge|move|open|patch|pause|publish|push|put|register|remove|replace|reset|resume|save|send|set|start|stop|submit|sync|tag|toggle|update|write|insert|post|abort|cancel|mark|destroy)$/;
 /** Methods that set options or create objects inside the program. */
 const OF_CLIENT =
   /^set(?:Api|Access|Auth|Credentials|Token|Headers?$|Timeout|Base|Endpoint|Region|Log|Options|Config|Debug|UserAgent|Proxy)|^create\w*(?:Client|Connection|Transport|Context|Instance|Reader|Writer|Stream|Logger|Parser|Agent|Pool|Hash|Interface|Url|Builder|Element)$/;
-/** Methods that read and then change or create things. */
+/** Methods whose names begin with a reading verb but that also write, such as `findOrCreate`. */
 const AND_WRITES =
   /(?:And|Or)(?:Update|Upsert|Delete|Replace|Remove|Modify|Create|Insert|Save)(?=[A-Z]|$)/;
 
@@ -86,7 +86,7 @@ function byName(
   return how === undefined ? undefined : [writes(write, call, ...how)];
 }
 
-/** Packages that write files, and the methods that do it. */
+/** Packages that write files, and their methods that write. */
 const FILE_WRITES: Readonly<Record<string, RegExp>> = {
   rimraf: /./,
   del: /./,
@@ -106,7 +106,8 @@ const FILE_WRITES: Readonly<Record<string, RegExp>> = {
 };
 
 /**
- * Returns the effect of a call on a package's client, by the package's documentation or else by the verb in the name.
+ * Returns the effect of a call on a package's client. It's known from the package's documentation,
+ * or guessed from the verb in the name.
  *
  * @param path The names after the package, with `()` for the result of a call.
  * @returns `undefined` if nothing is known about the call.
@@ -126,7 +127,7 @@ export function clientEffects(
     return told === 'none'
       ? []
       : [told === 'read' ? reads('net-read', call) : writes('net-write', call)];
-  // A file outside all packages, such as behind a link out of the root.
+  // The file isn't in a package, for example because a link leads out of the root.
   if (pkg === '') return undefined;
   if (Object.hasOwn(FILE_WRITES, pkg))
     return [
@@ -171,7 +172,7 @@ export function clientEffects(
     return command === undefined ? [] : [undecided('net-write', call)];
   if (pkg.startsWith('@modelcontextprotocol/'))
     return name === 'callTool' ? [undecided('net-write', call)] : [];
-  // Making an instance of a package's class connects at most.
+  // Creating an instance of a package's class at most opens a connection.
   if (command === undefined && names.length < 2 && /^[A-Z]/.test(name)) return [];
   if (/^(?:send|emit)$/.test(name) && (pkg === 'ws' || pkg.startsWith('socket.io')))
     return [undecided('net-write', call)];
@@ -193,7 +194,10 @@ export function clientEffects(
     : effects;
 }
 
-/** Returns the user's own classification of a call, by package and name or by the name alone. */
+/**
+ * Returns the access that the user's `known` option gives for a call, looked up by package and name
+ * or by name alone.
+ */
 export function toldOf(
   known: AuditKnowledge | undefined,
   pkg: string,
@@ -205,14 +209,16 @@ export function toldOf(
     .map((key) => calls[key])[0];
 }
 
-/** Returns the effects of starting a program, with a list of words or a shell command. */
+/**
+ * Returns the effects of starting a program. The arguments are a list of words or a shell command.
+ */
 function starterEffects(
   names: readonly string[],
   [program, list]: readonly KnownValue[],
   call: string,
   known: AuditKnowledge | undefined,
 ): readonly CallEffect[] {
-  // These calls talk to a started program or listen to it.
+  // These are calls on a program that was already started.
   if (names.length > 1 && /^(?:spawn|execa|fork|exec)/.test(names[0]!))
     return /^(?:write|kill|send)$/.test(names.at(-1)!) ? [undecided('process-spawn', call)] : [];
   if (typeof program !== 'string') return [undecided('process-spawn', call)];
@@ -244,8 +250,8 @@ function httpClientEffects(
 }
 
 /**
- * Returns the effects of a request. Its method is before the path, in the options or in the name.
- * Otherwise it may be a GraphQL document.
+ * Returns the effects of a request. The method comes from the text before the path, the options or
+ * the function's name. A request without a method may contain a GraphQL document.
  */
 function requestOf(name: string, [first, second]: readonly KnownValue[]): readonly CallEffect[] {
   const path = typeof first === 'string' ? first : (textIn(first, 'path') ?? textIn(first, 'url'));

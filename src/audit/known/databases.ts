@@ -10,10 +10,13 @@ const SQL_METHODS = new Set(
       '$executerawunsafe',
   ),
 );
-/** Methods for connections and transactions. Only the calls inside them count. */
+/**
+ * Methods for connections and transactions. They have no effect themselves, only the calls inside
+ * them do.
+ */
 const AROUND =
   /^(?:release|close|end|connect|disconnect|quit|duplicate|on|once|begin\w*|commit\w*|rollback\w*|startTransaction|runTransaction|withTransaction|\$transaction|transaction|execute(?:Read|Write)|initialize|ping|create(?:Client|Pool|Connection|Cluster)?|multi|pipeline|auth|use)$/;
-/** The Redis commands that read. */
+/** Redis commands that only read. */
 const REDIS_READS = new Set(
   wordsIn(
     'get mget getrange strlen hget hmget hgetall hkeys hvals hlen hexists keys scan hscan sscan ' +
@@ -26,8 +29,8 @@ const REDIS_READS = new Set(
 );
 
 /**
- * Returns the effect of a database client's method if its arguments or commands decide, or
- * `undefined` if only its name can.
+ * Returns the effect of a database client's method if its arguments show the effect, or `undefined`
+ * if only its name can.
  */
 export function databaseEffects(
   pkg: string,
@@ -38,7 +41,7 @@ export function databaseEffects(
   const name = names.at(-1) ?? '';
   const [first] = args;
   if (isSqlDatabase(pkg) && SQL_METHODS.has(name.toLowerCase())) {
-    // The effect was known when the statement was prepared.
+    // The effect was already recorded when the statement was prepared.
     if (names.slice(0, -1).includes('prepare')) return [];
     const texts: readonly KnownValue[] = Array.isArray(first) ? first : [first];
     return texts.flatMap((each) => {

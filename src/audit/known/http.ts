@@ -10,23 +10,23 @@ const METHODS: Readonly<Record<string, readonly [boolean | null, boolean | null]
 };
 const SAFE = /^(?:GET|HEAD|OPTIONS|TRACE|PROPFIND|REPORT|SEARCH|QUERY)$/;
 
-/** The last words of addresses where a POST changes existing things. */
+/** Words at the end of an address that show that a POST changes existing things. */
 const CHANGES =
   /[/:](?:pause|reset|merge|rebase|deploy|rollback|restart|reboot|stop|cancel|abort|terminate|kill|delete|remove|destroy|purge|archive|close|disable|revoke|replace|overwrite|migrations?)\/?(?:$|[?#])/i;
-/** The last words of addresses where a POST creates or sends something. */
+/** Words at the end of an address that show that a POST creates or sends something. */
 const MAKES =
   /[/:_.-](?:create|add|insert|update|upsert|save|edit|rename|move|copy|duplicate|upload|import|send|submit|publish|post|write|reply|invite|assign|approve|reject|enable|activate|subscribe|register|book|pay|trigger|start|resume|execute|dispatch(?:es)?)(?:\/x)?\/?(?:$|[?#])/i;
 const THINGS_OF_WORK =
   /[/:_.-](?:message|comment|issue|ticket|task|note|post|page|item|record|row|file|folder|document|project|label|tag|deployment|release|pull|merge_request|job|run|repo|repositorie|gist|reaction|vote|like|tweet|email|mail|notification|alert|incident|thing)s?(?:\/x)?\/?(?:$|[?#])/i;
 const THINGS_OF_BUSINESS =
   /[/:_.-](?:charge|refund|payment|payout|order|transfer|invoice|customer|user|account|webhook|hook|member|team|group|channel|contact|lead|deal|product|reservation|booking|subscription|key|secret|collection|table|database|bucket|object)s?(?:\/x)?\/?(?:$|[?#])/i;
-/** Words in addresses where a POST only reads. */
+/** Words in an address that show that a POST may only read. */
 const ASKS =
   /(?:^|[/_.:?=-])(?:_?m?search|query|queries|find|lookup|list|graphql|gql|rpc|jsonrpc|batch_?get|read|count|validate|analy[sz]e|explain|similar|recommend(?:ations)?|embeddings?|completions?|v\d+\/messages$|generate|translate|token|oauth|login|auth|scrape|crawl|extract|parse|convert|batch|map|preview|estimate|compile|check|compare|rank|rerank|classify|detect|simulate|diff)(?:$|[/?#:_.-])/i;
 const GRAPHQL_READ = /^\s*(?:#[^\n]*\n\s*)*(?:query\b|\{)/;
 const GRAPHQL_WRITE = /(?:^|[\n}])\s*mutation\b/;
 
-/** Returns the text of a body that may hold a GraphQL document. */
+/** Returns the part of a body that may be a GraphQL document. */
 function documentIn(body: KnownValue): string | undefined {
   if (typeof body === 'string') {
     const query = /"query"\s*:\s*"((?:[^"\\]|\\.)*)"/.exec(body)?.[1];
@@ -37,7 +37,8 @@ function documentIn(body: KnownValue): string | undefined {
 }
 
 /**
- * Returns the effect of a request. A POST is undecided unless its address or GraphQL document decides.
+ * Returns the effect of a request. The effect of a POST is unknown unless its address or GraphQL
+ * document shows it.
  *
  * @param method undefined if it's unknown.
  * @param url as far as it's known.
@@ -60,15 +61,15 @@ export function httpEffects(
       /graphql|gql/i.test(url ?? 'graphql')
     )
       return [reads('net-read', call)];
-    // A JSON-RPC body may call a procedure that only reads. For an address, only the path counts,
-    // not the host.
+    // A JSON-RPC body may call a procedure that only reads.
+    // Words in an address are only looked for after the host.
     if (
       typeof fieldOf(body, 'jsonrpc') === 'string' ||
       (url !== undefined && ASKS.test(url.replace(/^\w+:\/\/[^/]*/, '')))
     )
       return [undecided('net-write', call)];
   }
-  // A POST to an unknown address may also only read.
+  // A POST to an unknown address may be just a read.
   if (
     verb === 'POST' &&
     !CHANGES.test(url ?? '') &&

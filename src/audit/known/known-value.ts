@@ -1,6 +1,6 @@
 import type { CallEffect, EffectKind } from '../effect.js';
 
-/** The constant part of an argument, or `undefined` if nothing is constant. */
+/** The known part of an argument's value, or `undefined` if nothing is known. */
 export type KnownValue =
   | string
   | number
@@ -11,13 +11,13 @@ export type KnownValue =
   | { readonly [key: string]: KnownValue };
 
 /**
- * Your own knowledge of calls and programs: `{calls: {'some-client.sync': 'write'}, programs:
+ * What you know about calls and programs: `{calls: {'some-client.sync': 'write'}, programs:
  * {deployctl: 'unknown'}}`.
  */
 export interface AuditKnowledge {
-  /** The access of calls, by package and method or by method alone. @default none */
+  /** The access of calls, by package and method or by the method alone. @default none */
   readonly calls?: Readonly<Record<string, 'read' | 'write' | 'none'>> | undefined;
-  /** The access of programs, by name or by name and subcommand. @default none */
+  /** The access of programs, by name, or by name and subcommand. @default none */
   readonly programs?: Readonly<Record<string, 'read' | 'write' | 'unknown'>> | undefined;
 }
 

@@ -1,6 +1,6 @@
 import { packagesIn } from './known-value.js';
 
-/** Packages for telemetry, logs and pure computation. Their calls don't count as effects. */
+/** Packages for telemetry, logs and pure computation. Their calls aren't treated as effects. */
 export const isHarmless = packagesIn(
   '@opentelemetry/* @sentry/* posthog* @segment/* mixpanel @amplitude/* amplitude amplitude-js ' +
     '@amplitude analytics winston winston-* pino pino-* bunyan log4js debug loglevel consola ' +
@@ -60,7 +60,8 @@ export const isStarter = packagesIn(
 );
 
 /**
- * Returns true if a table knows the package's methods. Then the verbs in their names don't count.
+ * Returns true if a table knows the package's methods, so that the verbs in their names can be
+ * ignored.
  */
 export const isKnownPackage = (pkg: string): boolean =>
   [isHarmless, isModel, isBrowser, isSqlDatabase, isDatabase, isHttpClient, isStarter].some((has) =>

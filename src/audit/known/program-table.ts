@@ -1,8 +1,8 @@
 import { wordsIn } from './known-value.js';
 
 /**
- * A pattern for commands, with its meaning. A change is destructive unless it only adds, and
- * idempotent if repeating it changes nothing more.
+ * A pattern for commands, and the effect of the commands that match it. A change is destructive
+ * unless it only adds, and idempotent if repeating it changes nothing more.
  */
 type Rule = readonly [
   pattern: RegExp,
@@ -12,19 +12,19 @@ const CHANGED = [true, null] as const;
 const DRY: Rule = [/(?:^| )--dry-run(?:=client|=server)?(?: |$)/, 'reads'];
 
 /**
- * A program's subcommands, according to its documentation. The lists are separated by commas. `*`
- * means all other subcommands, and `(none)` the program without a subcommand.
+ * A program's subcommands, according to its documentation. Items in a list are separated by commas.
+ * `*` means all other subcommands, and `(none)` the program without a subcommand.
  */
 export interface Program {
   readonly reads?: string;
   /** The subcommands that only add. */
   readonly adds?: string;
   readonly changes?: string;
-  /** Options that take a value and may come before the subcommand. */
+  /** Options with a value that may come before the subcommand. */
   readonly values?: string;
   /** Matches words that don't affect the meaning of a command, such as a device. */
   readonly drop?: RegExp;
-  /** Patterns that take precedence over the lists, in this order. */
+  /** Patterns that override the lists. The first matching pattern applies. */
   readonly rules?: readonly Rule[];
 }
 

@@ -38,7 +38,7 @@ const CHANGERS = new Set(
   ),
 );
 const ADDERS = new Set(wordsIn('mkdir touch mktemp screenrecord'));
-/** Programs that start another program, with their options that take a value. */
+/** Programs that start another program, and those of their options that take a value. */
 const WRAPPERS: Readonly<Record<string, string>> = {
   sudo: '-u -g -h -p -C -D',
   doas: '-u -C',
@@ -64,7 +64,7 @@ const SQL_OPTIONS: Readonly<Record<string, RegExp>> = {
   sqlcmd: /^-[qQ]$/,
   sqlite3: /^[^-].*$/,
 };
-/** Command-line tools of cloud providers. The first verb among their words decides. */
+/** Command-line tools of cloud providers. The first verb in the command determines its effect. */
 const CLOUDS = new Set(
   wordsIn(
     `
@@ -80,7 +80,8 @@ const CLOUD_WRITE =
 const isOption = (arg: string | undefined) => arg?.startsWith('-') === true;
 
 /**
- * Returns the words of a command without options and the values of options before the subcommand.
+ * Returns the words of a command, without its options and without the values of options before the
+ * subcommand.
  */
 function plainWords(args: Words, values: ReadonlySet<string>): Words {
   const words: (string | undefined)[] = [];
@@ -104,15 +105,15 @@ const hasBelow = (list: string | undefined, words: string) =>
   [...entriesOf(list)].some((entry) => entry.startsWith(`${words} `));
 
 /**
- * Returns the table's effect of a program's subcommand: from its rules first, then from its lists,
- * with the longest match first.
+ * Returns the effect of a program's subcommand according to the table. Rules come first, then the
+ * lists, where the longest match wins.
  */
 function ofProgram(name: string, program: Program, args: Words): CallEffect {
   const { adds, changes, drop, reads: looks, rules = [], values = '' } = program;
   const known = plainWords(args, new Set(wordsIn(values))).map((word) => word ?? '…');
   const words = drop === undefined ? known : known.join(' ').replace(drop, '').split(' ');
   const call = [name, ...words.slice(0, 3)].join(' ').slice(0, 80);
-  // Options before the subcommand belong to the program.
+  // Rules are matched from the subcommand on. Options before it are the program's own.
   const from = values === '' ? 0 : args.indexOf(known[0] === '…' ? undefined : known[0]);
   const text = args
     .slice(Math.max(0, from))
@@ -153,7 +154,9 @@ const isHelp = (args: Words) =>
   /^--(?:help|version)$/.test(args[0] ?? '') ||
   (args.at(-1) === '--help' && !isOption(args.at(-2)));
 
-/** Returns the effect of curl from its method, its data and the place where it saves the answer. */
+/**
+ * Returns the effect of curl, which depends on its method, its data and the file for the response.
+ */
 function curlEffects(args: Words): readonly CallEffect[] {
   const text = args.map((arg) => arg ?? '…').join(' ');
   if (/(?:^| )(?:-K|--config)/.test(text)) return [undecided('net-write', 'curl --config')];
@@ -174,7 +177,7 @@ function curlEffects(args: Words): readonly CallEffect[] {
   ];
 }
 
-/** Returns the user's own classification of a program. */
+/** Returns the access that the user's `known` option gives for a program. */
 function toldOf(known: AuditKnowledge | undefined, name: string, [first]: Words) {
   const programs = known?.programs ?? {};
   const key = [`${name} ${first ?? ''}`, name].find((each) => Object.hasOwn(programs, each));
@@ -184,7 +187,7 @@ function toldOf(known: AuditKnowledge | undefined, name: string, [first]: Words)
 const OF = { read: reads, write: writes, unknown: undecided };
 
 /**
- * Returns the effect of starting a program, as far as its words are known.
+ * Returns the effect of starting a program, as far as the words of the command show it.
  *
  * @param program its name or path.
  * @param args undefined for unknown arguments.
@@ -252,8 +255,8 @@ export function programEffects(
   if (READERS.has(name)) return [reads('process-spawn', call)];
   if (CHANGERS.has(name)) return [writes('process-spawn', call, true)];
   if (ADDERS.has(name)) return [writes('fs-write', call, false, name !== 'mktemp')];
-  // A verb that changes something counts for all programs. A verb that reads counts only for cloud
-  // tools.
+  // A verb that changes something is believed for every program.
+  // A verb that reads is only believed for cloud tools.
   const words = plainWords(args, new Set(wordsIn('--profile --region --project -o --output')));
   for (const word of words.slice(0, CLOUDS.has(name) ? 6 : 2)) {
     if (word === undefined || /^(?:exec|ssh|console|execute)$/.test(word)) break;
@@ -263,7 +266,10 @@ export function programEffects(
   return unknown;
 }
 
-/** Returns true if a word belongs to the wrapper, not to the program that it starts. */
+/**
+ * Returns true if a word is an argument of the wrapper. Other words are for the program that the
+ * wrapper starts.
+ */
 const isOfWrapper = (name: string, arg: string) =>
   isOption(arg) ||
   (name.endsWith('timeout') && /^[\d.]+[smhd]?$/.test(arg)) ||

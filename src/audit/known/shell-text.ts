@@ -1,6 +1,6 @@
 /**
- * A simple command in a shell text: its words, and the files that its output goes to. A word from a
- * variable is undefined.
+ * A simple command in a shell text: its words, and the files that its output is written to. A word
+ * that contains a variable is undefined.
  */
 interface ShellCommand {
   readonly words: readonly (string | undefined)[];
@@ -57,7 +57,7 @@ export function shellCommands(text: string, depth = 0): readonly ShellCommand[] 
   };
   const endCommand = () => {
     endWord();
-    // The head of a loop or choice contains words, not a program.
+    // The head of a `for` or `case` contains words and no command.
     if (isHead) words = [];
     isHead = false;
     if (words.length > 0 || writesTo.length > 0) commands.push({ words, writesTo });

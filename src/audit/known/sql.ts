@@ -13,11 +13,11 @@ const WRITES =
   /^(?:insert|update|delete|merge|replace|upsert|create|alter|drop|truncate|grant|revoke|comment|vacuum|reindex|refresh|cluster|copy|load|import|attach|detach|rename|optimize|checkpoint|analyze|flush|unload|export|call|do|execute|exec|kill|notify|security)\b/i;
 const INNER_WRITE =
   /\b(?:insert\s+into|update\s+\S+\s+set|delete\s+from|merge\s+into|truncate|into\s+(?:outfile|dumpfile|temp|temporary|unlogged|table|[#\w.]+\s+from))\b/i;
-/** SQL functions that change something inside a SELECT. */
+/** SQL functions that change something even in a SELECT. */
 const CHANGING_CALL =
   /\b(?:nextval|setval|pg_(?:terminate|cancel)_backend|pg_notify|pg_reload_conf|pg_switch_wal|lo_(?:unlink|import|export|create)|dblink_exec|load_extension|writefile)\s*\(/i;
 
-/** Returns the effects of SQL, for each of its statements. */
+/** Returns the effect of each statement in a SQL text. */
 export function sqlEffects(text: string | undefined): readonly CallEffect[] {
   if (text === undefined) return [undecided('db-write', 'SQL')];
   const statements = text
@@ -34,7 +34,7 @@ export function sqlEffects(text: string | undefined): readonly CallEffect[] {
 function effectOf(statement: string): readonly CallEffect[] {
   const call = statement.replace(/\s+/g, ' ').slice(0, 60);
   const isInner = INNER_WRITE.test(statement);
-  // `PRAGMA journal_mode = WAL` sets a value, and `PRAGMA table_info(t)` only reads.
+  // `PRAGMA journal_mode = WAL` sets a value, but `PRAGMA table_info(t)` only reads.
   if (/^pragma\b/i.test(statement))
     return [
       /=|\b(?:wal_checkpoint|optimize|incremental_vacuum|shrink_memory)\b/i.test(statement)

@@ -21,18 +21,18 @@ import {
   toSink,
 } from './stand-ins.js';
 
-// Preloaded into a process that runs tools for an audit. The recorder replaces the Node functions
-// below.
+// This file is preloaded into a process that runs tools for an audit.
+// It replaces the Node functions below with recording ones.
 
 type Members = Readonly<Record<string, unknown>>;
 
 /**
- * Functions of `fs` that work on open files. The call that opened the file has already been
- * recorded.
+ * Functions of `fs` that work on open files. They aren't recorded, because the call that opened the
+ * file already was.
  */
 const OF_OPEN_FILES =
   /^(?:close|readv?|writev?|f(?:chmod|chown|datasync|stat|sync|truncate|utimes))(?:Sync)?$/;
-/** The functions of `fs` that change files, with the positions of the arguments that are paths. */
+/** The functions of `fs` that change files, with the positions of their path arguments. */
 const WRITES: readonly (readonly [RegExp, readonly number[]])[] = [
   [/^(?:copyFile|cp|link|symlink)(?:Sync)?$/, [1]],
   [/^rename(?:Sync)?$/, [0, 1]],
@@ -178,7 +178,7 @@ const WATCHED: readonly Watched[] = [
   {
     owner: process,
     module: 'process',
-    // `_debugProcess` lets a debugger into another process.
+    // `_debugProcess` opens another process to debuggers.
     names: ['kill', '_kill', '_debugProcess'],
     instead: () => true,
   },

@@ -4,8 +4,8 @@ import { fileURLToPath } from 'node:url';
 import type { KnownValue } from '../known/known-value.js';
 import { CONFINEMENT, type Confinement, type Seen } from './seen-effects.js';
 
-// These are saved before the tool's code can replace them. They call nothing that the tool can
-// reach.
+// These functions are saved before the tool's code can replace them.
+// They call nothing that the tool can replace.
 const { closeSync, openSync, realpathSync, writeSync } = fs;
 const { stringify } = JSON;
 const begins = Function.prototype.call.bind(Reflect.get(String.prototype, 'startsWith')) as (
@@ -23,13 +23,16 @@ export type Work = (this: unknown, ...args: Args) => unknown;
 /** Functions of an object that are recorded in the same way. */
 export interface Watched {
   readonly owner: object;
-  /** The functions' names in an audit: the module, and the path before their own name. */
+  /**
+   * The module that the functions are recorded under. `path` contains the names between the module
+   * and the function.
+   */
   readonly module: string;
   readonly path?: readonly string[];
   readonly names: readonly string[];
   /** Returns the recorded part of a call. @default its arguments */
   readonly told?: (args: Args, name: string) => Args;
-  /** Does something else instead of the call. @default the call is made */
+  /** Replaces the call. @default the call is made */
   readonly instead?: (args: Args, name: string, self: unknown) => unknown;
   /** Returns the files that a call writes. @default none */
   readonly writes?: (args: Args, name: string) => readonly string[];
@@ -73,8 +76,8 @@ interface Call {
 let isBusy = false;
 
 /**
- * Records a call and makes it. Calls that Node makes inside it are part of it. A loader's own calls
- * aren't recorded.
+ * Records a call and makes it. Calls that Node makes as part of the call aren't recorded, and
+ * neither are calls of loaders.
  *
  * @param original Makes the call unchanged, for loaders.
  * @param act Makes the call, or does something else instead.
@@ -86,7 +89,7 @@ export function record<T>(
 ): T {
   const { frames, isLoading, isInternal } = framesHere();
   if (isLoading) return original();
-  // Node makes sockets, for example, for the requests that have already been recorded.
+  // Node's own calls are skipped, such as opening a socket for a request that's already recorded.
   const isWork = module === 'child_process' || writes.length > 0;
   if (isInternal && (isBusy || !isWork)) return act();
   const wasBusy = isBusy;
@@ -104,7 +107,7 @@ export function record<T>(
   }
 }
 
-/** Maximum number of lines in a record, for tools that never end. */
+/** Maximum number of lines in a record. Tools that never end would otherwise fill the disk. */
 const MOST_LINES = 20_000;
 let lines = 0;
 
@@ -118,15 +121,15 @@ function append(text: string): void {
   closeSync(file);
 }
 
-// Proves that the recorder is active.
+// The empty line proves that the recorder is active.
 append('\n');
 
 const FRAME = /^\s+at (?:.*? \()?((?:file:\/\/|\/|[A-Za-z]:\\|node:).*?):(\d+):\d+\)?$/;
 const LOADERS = /^node:internal\/modules\/|[\\/]node_modules[\\/](?:tsx|esbuild|get-tsconfig)[\\/]/;
 
 /**
- * Returns the places of the user's code on the stack, and whether a loader or Node itself makes the
- * call.
+ * Returns the places of the user's code on the stack. Also tells if a loader or Node itself makes
+ * the call.
  */
 function framesHere(): {
   readonly frames: readonly string[];
@@ -162,7 +165,7 @@ function framesHere(): {
   };
 }
 
-/** Returns the real path, even if nothing exists there. */
+/** Returns the real path of a file or folder that may not exist. */
 function realPath(file: string): string {
   try {
     return realpathSync.native(file);
@@ -178,7 +181,7 @@ function isBelow(file: string, folder: string): boolean {
 
 const LONGEST = 500;
 
-/** Returns the plain parts of a value, without calling anything in it. */
+/** Returns the plain data in a value. It calls no getters or methods of the value. */
 function plain(value: unknown, depth = 0): KnownValue {
   if (typeof value === 'string') return value.slice(0, LONGEST);
   if (value === null || typeof value === 'number' || typeof value === 'boolean') return value;

@@ -26,10 +26,14 @@ export interface RunOptions {
    */
   readonly root?: string | undefined;
   /**
-   * Another folder with audited code, such as a server's package. It isn't copied. @default none
+   * Another folder with audited code, such as a server's package. This folder isn't copied.
+   * @default none
    */
   readonly code?: string | undefined;
-  /** The inputs of tools by name, in addition to the `examples` in their schemas. @default none */
+  /**
+   * Inputs to call tools with, by tool name. The `examples` in their schemas are used too.
+   * @default none
+   */
   readonly inputs?: Readonly<Record<string, readonly unknown[]>> | undefined;
   /** Runs tools without examples with a minimal input that fits their schema. @default false */
   readonly generate?: boolean | undefined;
@@ -56,10 +60,10 @@ export interface RunChoice extends Pick<
 /** The effects observed when running a tool. */
 export interface RunReport {
   readonly name: string;
-  /** The way its first call ended. If the tool failed, some effects may be missing. */
+  /** The outcome of the first call. If the tool failed, some effects may be missing. */
   readonly status: RunAnswer['status'];
   readonly message?: string | undefined;
-  /** Its effects. `at` is empty if no place in the code is known. */
+  /** The tool's effects. `at` is empty for an effect whose place in the code isn't known. */
   readonly effects: readonly Effect[];
   readonly files: readonly {
     readonly path: string;
@@ -68,16 +72,16 @@ export interface RunReport {
   }[];
   readonly programs: readonly string[];
   readonly hosts: readonly SeenHost[];
-  /** The names of the environment variables that it read, or `*` for all. */
+  /** The names of the environment variables that the tool read, or `*` for all. */
   readonly env: readonly string[];
   /**
-   * True if a second identical call changed anything more, so that the tool isn't idempotent. Null
-   * if that's unknown.
+   * True if a second identical call changed anything more, which means the tool isn't idempotent.
+   * Null if that's unknown.
    */
   readonly secondChanged: boolean | null;
 }
 
-/** The effects observed when running tools, and the limits they ran under. */
+/** The effects observed when running tools, and the limits that applied. */
 export interface RunResult {
   readonly tools: readonly RunReport[];
   readonly skipped: readonly NotRun[];
@@ -93,11 +97,11 @@ interface NotRun {
   readonly reason: string;
 }
 
-/** Maximum number of inputs that each tool runs with. */
+/** Maximum number of inputs that each tool is called with. */
 const MOST_INPUTS = 3;
-/** Maximum number of tools that run in parallel. Each has its own process. */
+/** Maximum number of tools that run in parallel. Each tool has its own process. */
 const MOST_AT_ONCE = 4;
-/** The confinement of every run. */
+/** The limits that apply to every run. */
 const HELD = {
   by: ['Node’s permission model', 'the recorder'],
   gaps: [
@@ -107,8 +111,8 @@ const HELD = {
 };
 
 /**
- * Runs tools to observe their effects. Each tool runs in its own process and in a scratch copy of
- * the root, twice in a row. The network and programs are replaced with stubs.
+ * Runs tools to observe their effects. Each tool runs in its own process and its own scratch copy
+ * of the root, twice in a row. The network and programs are replaced with stubs.
  *
  * @param tools The tools to run. @default all tools of a server
  * @throws ToolError for a server that doesn't start, or starts without the recorder.
@@ -138,7 +142,7 @@ export async function runTools(
   };
 }
 
-/** The tool's name, or its name at the server if it has one. */
+/** The tool's name. For a tool of an MCP server, its name at the server. */
 const nameOf = ({ name, providers }: ToolEntry) =>
   providers[0]?.name === 'mcp' ? String(providers[0].config?.['tool']) : name;
 
@@ -150,7 +154,7 @@ function inputsOf(
   if (entry.manual || (entry.definition.execute === undefined && entry.providers.length === 0))
     return 'a user or another program does its work';
   if (!unsafe && requiresApproval(entry))
-    return `its calls need approval: it ${entry.requiresConsent ? 'requires consent' : isDangerous(entry.dangerLevel) ? `declares or is given the danger ${entry.dangerLevel}` : `is declared ${entry.accessMode}`}`;
+    return `its calls need approval: it ${entry.requiresConsent ? 'requires consent' : isDangerous(entry.dangerLevel) ? `has the danger level ${entry.dangerLevel}` : `is declared ${entry.accessMode}`}`;
   const examples = entry.inputJsonSchema['examples'];
   const own = [
     ...(Object.hasOwn(inputs, nameOf(entry)) ? inputs[nameOf(entry)]! : []),
@@ -195,7 +199,7 @@ async function runOne(
     await session.close();
     const records = readRecord(scratch, from);
     const refused = records.filter((record) => record.refused);
-    // A refused write may have changed what the second call does.
+    // If a write was refused, the second call proves nothing.
     if (refused.length > 0) secondChanged = null;
     const { code } = options;
     const files = [
@@ -237,8 +241,8 @@ async function runOne(
 }
 
 /**
- * Starts a process in a scratch folder, with a sink instead of the network. Removes them after the
- * work.
+ * Starts a process in a scratch folder, with a sink instead of the network. Removes folder and sink
+ * after the work.
  */
 async function inScratch<T>(
   subject: RunSubject,
@@ -266,8 +270,8 @@ async function inScratch<T>(
 }
 
 /**
- * Reads the lines that a recorder has written since some position. If its process was killed, the
- * last line may be cut.
+ * Reads the lines that a recorder has written after a position in its file. The last line may be
+ * cut if the process was killed.
  */
 function readRecord({ record }: Scratch, from: number): readonly Seen[] {
   const rows = readFileSync(record).subarray(from).toString('utf8').split('\n');
@@ -275,7 +279,8 @@ function readRecord({ record }: Scratch, from: number): readonly Seen[] {
 }
 
 /**
- * Returns the effects of calls. Writes in the scratch folder count only if they change something.
+ * Returns the effects of recorded calls. A write in the scratch folder is only an effect if it
+ * changed something.
  */
 function effectsIn(
   records: readonly Seen[],
@@ -291,7 +296,8 @@ function effectsIn(
     const hit = changes.filter(({ path }) => targets.some((target) => path.startsWith(target)));
     for (const change of hit) explained.add(change);
     const isWithoutTrace = targets.length > 0 && !refused && hit.length === 0;
-    // Node finishes some writes later. The call that started them has been recorded.
+    // Node finishes some writes later.
+    // They're skipped, because the call that started them is recorded.
     const isFinish = frames.length === 0 && targets.some((target) => placed.has(target));
     if (isWithoutTrace || isFinish) return [];
     return effectsOfSeen(record, subject).map((effect): Effect => {

@@ -18,25 +18,26 @@ import { basename, dirname, join, relative } from 'node:path';
 import { ToolError } from '../../core/errors.js';
 
 /**
- * The folder that a tool runs in: a copy of the root, next to an empty home and a folder for
- * temporary files.
+ * A folder that a tool runs in: a copy of the root, an empty home, and a folder for temporary
+ * files.
  */
 export interface Scratch {
   /** The only folder that the tool may write to. It contains `root`, `home` and `tmp`. */
   readonly folder: string;
   readonly root: string;
-  /** The recorder's file. The tool can't write to it. */
+  /** The file that the recorder writes to. The tool itself can't write to this file. */
   readonly record: string;
   /** The socket of the sink, which replaces the network. */
   readonly sink: string;
   readonly remove: () => void;
 }
 
-/** Maximum size of a root, because each tool gets its own copy. */
+/** Maximum size of a root in bytes. Each tool gets its own copy. */
 const MOST_BYTES = 200 * 2 ** 20;
 
 /**
- * Creates a scratch copy of a root. Package folders become links, because they can't be written to.
+ * Creates a scratch copy of a root. Folders of packages are linked instead of copied, because the
+ * tool can't write to them.
  *
  * @throws ToolError `LIMIT_EXCEEDED` if the root is too large.
  */
@@ -77,7 +78,7 @@ function copyRoot(source: string, root: string, folder: string): void {
     },
   });
   for (const each of packages) link(each, join(root, relative(source, each)));
-  // The root may rely on the packages and the module type of a folder above it.
+  // Code in the root may need the packages and the module type of a folder above.
   const above = dirname(source);
   const modules = nearest(above, 'node_modules');
   if (modules !== undefined) link(modules, join(folder, 'node_modules'));
@@ -85,14 +86,16 @@ function copyRoot(source: string, root: string, folder: string): void {
   if (manifest !== undefined) writeFileSync(join(folder, 'package.json'), readFileSync(manifest));
 }
 
-/** Returns the path of a file in a folder, or in the nearest folder above that has it. */
+/**
+ * Returns the path of a file in a folder, or in the nearest folder above it that has such a file.
+ */
 function nearest(folder: string, name: string): string | undefined {
   const path = join(folder, name);
   if (existsSync(path)) return path;
   return dirname(folder) === folder ? undefined : nearest(dirname(folder), name);
 }
 
-/** The contents of a scratch folder at some moment: a digest for each absolute path. */
+/** The contents of a scratch folder at one moment: a digest for each absolute path. */
 type Snapshot = ReadonlyMap<string, string>;
 
 /** Returns the contents of a scratch folder. */
@@ -100,7 +103,7 @@ export function snapshotOf({ folder }: Scratch): Snapshot {
   const found = new Map<string, string>();
   const walk = (parent: string) => {
     for (const name of readdirSync(parent)) {
-      // tsx keeps compiled code in the folder for temporary files.
+      // Folders named `tsx-…` contain compiled code of tsx.
       if (name === 'node_modules' || name.startsWith('tsx-')) continue;
       const path = join(parent, name);
       try {
@@ -111,7 +114,7 @@ export function snapshotOf({ folder }: Scratch): Snapshot {
         found.set(path, `${status.mode} ${content}`);
         if (status.isDirectory()) walk(path);
       } catch (error) {
-        // The tool's work may still be removing files.
+        // The tool may still be removing files.
         if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
       }
     }

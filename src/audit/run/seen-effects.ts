@@ -10,11 +10,11 @@ import type { Scratch } from './scratch.js';
 export interface Seen {
   readonly module: string;
   readonly path: readonly string[];
-  /** The plain parts of its arguments. */
+  /** The plain data in the call's arguments. */
   readonly args: readonly KnownValue[];
   /** The real paths that a call of fs would write to. */
   readonly targets: readonly string[];
-  /** True if it wasn't carried out because it's outside the folder that the tool may write to. */
+  /** True if the call wasn't carried out because it would write outside the tool's folder. */
   readonly refused: boolean;
   /** The functions on the stack as `file:line`, innermost first, without Node's own. */
   readonly frames: readonly string[];
@@ -26,10 +26,12 @@ export type Confinement = Pick<Scratch, 'folder' | 'record' | 'sink'>;
 /** The environment variable that contains the `Confinement`. The recorder removes it. */
 export const CONFINEMENT = 'TOOLDEX_AUDIT_CONFINEMENT';
 
-/** The folders with the audited code. Places are relative to the first. */
+/** The folders with the audited code. */
 type Subject = readonly string[];
 
-/** Returns the effect of a recorded call. It has happened, so its certainty is `does`. */
+/**
+ * Returns the effects of a recorded call. Their certainty is `does`, because they were observed.
+ */
 export function effectsOfSeen(seen: Seen, subject: Subject): readonly Effect[] {
   const place = placesIn(seen.frames, subject);
   return callEffects(seen).map((effect) => ({ ...effect, certainty: 'does', ...place }));
@@ -41,7 +43,7 @@ function callEffects({ module, path, args, targets }: Seen): readonly CallEffect
   if (module === 'child_process')
     return programEffects(text(first) ?? '', Array.isArray(second) ? second.map(text) : []);
   if (isRequest(module, path)) return httpEffects(text(first), text(second), third);
-  // Flags may be numbers. The recorder has already translated them.
+  // Flags may be numbers, so it's easier to see from the targets if the call writes.
   if (module === 'fs' && /^open(?:Sync)?$/.test(path.at(-1)!)) {
     const flags = targets.length === 0 ? 'r' : (text(second) ?? 'w');
     return builtinEffects(module, path, [first, flags])!;
@@ -50,8 +52,8 @@ function callEffects({ module, path, args, targets }: Seen): readonly CallEffect
 }
 
 /**
- * Returns the innermost place in the audited code and the path to it. If there is none, returns the
- * place in the package that made the call.
+ * Returns the innermost place in the audited code and the path to it. For a call made by a package
+ * alone, returns the place in the package.
  */
 function placesIn(frames: readonly string[], subject: Subject): Pick<Effect, 'at' | 'via'> {
   const inPackages = `${sep}node_modules${sep}`;
@@ -92,7 +94,7 @@ export function hostsIn(records: readonly Seen[]): readonly SeenHost[] {
   return [...hosts].map(([host, methods]) => ({ host, methods: [...methods].sort() }));
 }
 
-/** Returns effects, with each kind of change at each place once. */
+/** Returns effects without duplicates: each kind of change at each place occurs once. */
 export function distinctEffects(effects: readonly Effect[]): readonly Effect[] {
   const seen = new Set<string>();
   return effects.filter(({ kind, access, call, at }) => {

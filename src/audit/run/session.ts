@@ -15,7 +15,7 @@ import { entryOf, type ToolDefinition, type ToolEntry } from '../../tool/tool-de
 import type { Scratch } from './scratch.js';
 import { CONFINEMENT } from './seen-effects.js';
 
-/** The end of a call, without the tool's result. */
+/** The outcome of a call, without the tool's result. */
 export interface RunAnswer {
   readonly status: ToolOutcome['status'];
   readonly message?: string | undefined;
@@ -37,7 +37,7 @@ export interface Session {
   readonly close: () => Promise<void>;
 }
 
-/** The tools to run: those that files export, or those of an MCP server. */
+/** The tools to run: tools that files export, or the tools of an MCP server. */
 export type RunSubject =
   | { readonly files: readonly string[] }
   | {
@@ -47,17 +47,17 @@ export type RunSubject =
 
 /** Milliseconds that tools may take to load. */
 const START_MS = 60_000;
-/** Milliseconds that a call may take to report its timeout. */
+/** Milliseconds that a call has to report its timeout. */
 const LATE_MS = 1_000;
-/** Milliseconds to wait after a call for work that the tool has started but doesn't await. */
+/** Milliseconds to wait after a call, for work that the tool started without awaiting it. */
 const SETTLE_MS = 100;
-/** Memory limit of a process for objects, in MB. Buffers don't count. */
+/** Memory limit of a process for objects, in MB. Buffers aren't limited. */
 const MEMORY_MB = 512;
 
 /** The message of a child process that has loaded its tools. */
 export const READY = { id: 'ready', status: 'ok' };
 
-/** Makes a call the way an executor would: approved, and once. */
+/** Makes a call like an executor does, as approved and without retries. */
 export async function callOnce(
   definition: ToolDefinition,
   { input, timeoutMs }: RunRequest,
@@ -108,7 +108,8 @@ export async function openSession(
 
 /**
  * Returns the flags for Node's permission model. The process may write only to the record and the
- * scratch folder, and can't load native addons. Compiling TypeScript needs a program and a worker.
+ * scratch folder, and can't load native addons. It may start programs and workers only if
+ * TypeScript has to be compiled.
  */
 function confiningFlags(place: string, isTypeScript: boolean): readonly string[] {
   const known = process.allowedNodeEnvironmentFlags;
@@ -123,10 +124,10 @@ function confiningFlags(place: string, isTypeScript: boolean): readonly string[]
   ];
 }
 
-/** This file's path or URL, in ES modules and in CommonJS. */
+/** The path or URL of this file, in ES modules and in CommonJS. */
 const HERE = /\(?((?:file:\/\/|\/|[A-Za-z]:\\).*?):\d+:\d+\)?$/m.exec(new Error().stack ?? '')![1]!;
 
-/** True if this runs from source through tsx. */
+/** True if this library runs from its source through tsx. */
 const IS_SOURCE = HERE.endsWith('.ts');
 
 function moduleOf(name: string): URL {
@@ -139,7 +140,10 @@ function preloadFlags(): readonly string[] {
   return [...tsx, '--import', moduleOf('preload').href];
 }
 
-/** The messages from a child process. A tool can send others through the same channel. */
+/**
+ * The messages from a child process. They're checked, because a tool can send any message through
+ * the same channel.
+ */
 const answerSchema = z.object({
   id: z.string(),
   status: z.enum(['ok', 'error', 'ask_user', 'halt', 'manual', 'denied', 'approval_required']),
@@ -186,7 +190,7 @@ async function openFiles(
   return { call, close };
 }
 
-/** Returns the variables for the folders of a process that must not see the user's own. */
+/** Returns environment variables that keep a process out of the user's own folders. */
 export const homeIn = (home: string, temporary: string) => ({
   HOME: home,
   USERPROFILE: home,
@@ -230,7 +234,7 @@ async function openServer(
       'PROVIDER_UNAVAILABLE',
       expectedGot(
         'a server in Node that lists its tools',
-        'error' in listing ? listing.error : 'one that starts without the recorder',
+        'error' in listing ? listing.error : 'a server that starts without the recorder',
       ),
     );
   }

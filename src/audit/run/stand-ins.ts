@@ -3,14 +3,14 @@ import net from 'node:net';
 import { PassThrough, Writable } from 'node:stream';
 
 /**
- * Stubs for programs and the network during an audit. Their responses are empty, and nothing leaves
+ * This file has stubs for programs and the network. Their responses are empty, and nothing leaves
  * the machine.
  */
 
 type Args = readonly unknown[];
 type Connect = (this: unknown, ...args: Args) => unknown;
 
-/** Returns the result of a silent program, in the form that the options request. */
+/** Returns the result of a program without output, in the form that the options request. */
 function nothing(args: Args): string | Buffer {
   const options = args.find(
     (each) => typeof each === 'object' && each !== null && !Array.isArray(each),
@@ -64,7 +64,7 @@ export function toSink(connect: Connect, sink: string, args: Args, self: unknown
   return Reflect.apply(connect, self, [{ path: sink }, ...(done === undefined ? [] : [done])]);
 }
 
-/** Returns a socket to the sink that claims to be secure. */
+/** Returns a socket to the sink that claims to be encrypted. */
 export function socketStandIn(connect: Connect, sink: string, args: Args): net.Socket {
   const socket = new net.Socket();
   Object.assign(socket, {

@@ -14,7 +14,7 @@ export const SQL_ONLY =
   /^(?:query|exec|execute|prepare|raw|unsafe|simple|sql|queryRaw|executeSql|\$(?:query|execute)RawUnsafe)$/u;
 const MUTATES = /^(?:push|unshift|pop|shift|splice|set|add|delete|clear|sort|reverse|fill)$/u;
 export const isMutator = (name: string): boolean => MUTATES.test(name);
-/** Method names that many classes share, so the name alone doesn't identify the method. */
+/** Method names that many classes use. Such a name alone doesn't identify the method. */
 export const COMMON: ReadonlySet<string> = new Set(
   wordsIn(
     'get set has add delete clear push pop update create remove send write read close open start stop run call apply bind emit log info warn error debug trace then catch finally next parse render toString end destroy init reset connect disconnect execute handle process load save list find query fetch request',
@@ -31,11 +31,11 @@ export const DATABASES =
 export const TELEMETRY =
   /^https?:\/\/(?:\w+\.i\.posthog\.com|(?:api|cdn)\.segment\.(?:io|com)|api\.mixpanel\.com|api2?\.amplitude\.com|(?:www\.)?google-analytics\.com|[\w.]+\.ingest\.(?:\w+\.)?sentry\.io|events\.statsigapi\.net)\//u;
 export const METHODS = /^(?:get|head|options|post|put|patch|del(?:ete)?)$/u;
-/** Functions that compilers and bundlers use to load a module of the other format. */
+/** Helpers of compilers and bundlers that load an ES module from CommonJS or the reverse. */
 export const INTEROP =
   /^(?:__toESM|__toCommonJS|__importDefault|__importStar|_?interopRequire(?:Default|Wildcard)\w*|_interop_require_\w+|_interopNamespace\w*)\d*$/u;
 export const SPAWNERS = /^(?:exec(?:File)?(?:Sync)?|spawn(?:Sync)?|fork)$/u;
-/** Builtins whose results have methods with effects or callbacks. */
+/** Built-in functions whose results have methods with effects or callbacks. */
 export const LIVE =
   /^(?:spawn|fork|exec|execFile|create(?:(?:Read|Write)Stream|Connection|Server|Interface)|request|get|connect|open|Socket|Worker|DatabaseSync|WebSocket|EventSource|EventEmitter|AsyncLocalStorage)$/u;
 
@@ -45,7 +45,9 @@ const BROWSER_THINGS =
 const BROWSER_METHODS =
   /^(?:click|dblclick|hover|selectOption|setInputFiles|uploadFile|dragTo|dragAndDrop|pressSequentially|sendKeys|bringToFront|setViewport(?:Size)?|goBack|goForward|evaluateOnNewDocument|addInitScript)$/u;
 
-/** Returns the name of a browser object, from its variable or its origin. */
+/**
+ * Returns the name of a browser object, from its variable or from the expression that creates it.
+ */
 export function browserThing(node: Node, method: string): string | undefined {
   const names: string[] = [];
   let at = node['callee'] as Node | undefined;
@@ -82,14 +84,14 @@ const LANGUAGE =
   /^(?:console|process|global|globalThis|Intl|JSON|Math|Atomics|WebAssembly|Object|Function|Array|String|Number|Boolean|BigInt|Symbol|Date|RegExp|Promise|Map|Set|WeakMap|WeakSet|WeakRef|FinalizationRegistry|Iterator|\w*Error|\w+Array|\w*ArrayBuffer|DataView)$/u;
 const PLATFORM =
   /^(?:navigator|performance|crypto|Buffer|Blob|File|FormData|Headers|Request|Response|URL\w*|Event\w*|CustomEvent|Message\w+|DOMException|Abort\w+|Text\w+|\w+Stream\w*|WebSocket|XMLHttpRequest|BroadcastChannel|(?:local|session)Storage)$/u;
-/** Returns true for a global whose calls the tables know. */
+/** Returns true if the tables know the calls of a global. */
 export const isKnownGlobal = (name: string): boolean =>
   [GLOBAL_FUNCTIONS, LANGUAGE, PLATFORM].some((names) => names.test(name));
 
 /** Methods that every object has. */
 export const OF_OBJECTS =
   /^(?:to(?:Locale)?String|valueOf|hasOwnProperty|isPrototypeOf|propertyIsEnumerable)$/u;
-/** Methods of lists and strings whose names packages rarely use for anything else. */
+/** Methods of lists and strings. Packages rarely use these names for anything else. */
 export const OF_LISTS =
   /^(?:map|filter|forEach|some|every|reduce|flatMap|flat|slice|join|includes|indexOf|concat|keys|entries|values|sort|to(?:ISO)?String|to(?:Lower|Upper)Case|trim|split|(?:starts|ends)With|replace(?:All)?)$/u;
 /** Built-in methods of collections, events, streams, clocks, bytes and strings. */
@@ -104,8 +106,8 @@ const OF_TIMES =
 const OF_TEXTS =
   /^(?:isWellFormed|toWellFormed|groupBy|toSpliced|copyWithin|findLastIndex|anchor|fromCodePoint|toExponential|toPrecision|trimLeft|trimRight|raw)$/u;
 /**
- * Returns true for a method of plain data. Arguments are JSON, so they have fewer methods than the
- * built-in values.
+ * Returns true for a method of plain data. A tool's arguments are JSON, so they have fewer methods
+ * than other data.
  */
 export const isOfData = (value: Value, key: string): boolean =>
   PURE.has(key) ||

@@ -17,8 +17,8 @@ import {
 } from './values.js';
 
 /**
- * Methods of strings, arrays, dates, headers and similar values that change nothing else. They run
- * their callbacks at once.
+ * Methods of strings, arrays, dates, headers and similar values that change nothing outside the
+ * value. They run their callbacks at once.
  */
 export const PURE: ReadonlySet<string> = new Set(
   wordsIn(
@@ -51,7 +51,8 @@ export function runCallbacks(
 }
 
 /**
- * Calls a promise method. A value represents its own promise. Returns undefined for other methods.
+ * Calls a promise method. A promise is represented by the value that it resolves to. Returns
+ * undefined for other methods.
  */
 export function promiseMethod(
   m: Machine,
@@ -76,7 +77,7 @@ export function promiseMethod(
   return value;
 }
 
-/** Returns the members that a loop over the value visits. */
+/** Returns the items that a loop over a value visits. */
 export function iterate(m: Machine, value: Value): readonly Value[] {
   const all = options(value);
   const items = all.flatMap((one) => itemsOf(m, one));

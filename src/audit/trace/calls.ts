@@ -56,12 +56,12 @@ import {
   type Value,
 } from './values.js';
 
-/** Packages whose functions return members of the lists that you pass. */
+/** Packages whose functions return items of the lists that they're given. */
 const OF_DATA = /^(?:lodash|ramda|underscore|p-|async|rxjs|immer)/u;
 
 /**
- * Calls values. It follows the code's own functions, records the effects of known functions, and
- * treats all other functions as unknown.
+ * Evaluates calls. It follows functions of the audited code, records the effects of known
+ * functions, and treats all other functions as unknown.
  */
 export class Calls {
   readonly classes: Classes;
@@ -169,7 +169,7 @@ export class Calls {
     }
   }
 
-  /** Calls a method of an object that the code creates. */
+  /** Calls a method of an object that the audited code has created. */
   #ofMade(
     object: Value & { t: 'obj' | 'class' | 'fn' },
     key: string,
@@ -231,7 +231,7 @@ export class Calls {
       if (key === 'getStore') return UNKNOWN;
       return runsLater(key) ? object : DATA;
     }
-    // Code may call a built-in method on a different object.
+    // A built-in method may be called on any object, as in `Array.prototype.push.call(x)`.
     if (path[1] === 'prototype' && path.length > 2 && !PURE.has(path[2] ?? ''))
       return this.#unknown(UNKNOWN, key, args, place);
     if (key === 'bind') return object;
@@ -327,7 +327,7 @@ export class Calls {
     const name = path.at(-1) ?? 'default';
     const isListed = isKnownPackage(pkg);
     const result: Value = { ...schemaOf(m, external, name, args), path: path.slice(-8), args };
-    // Packages often return lists or strings.
+    // The result of a package's function is often a list or a string.
     if (
       PURE.has(name) &&
       (external.args.length > 0 ? OF_LISTS.test(name) : path.length > 1 && isListed) &&
@@ -339,7 +339,7 @@ export class Calls {
     const parsed = validated(m, name, args, external.shape);
     if (parsed !== undefined) return parsed;
     if (name === 'promisify' || name === 'pify') return args[0] ?? UNKNOWN;
-    // List functions return the list's members. All other functions return new values.
+    // Functions for lists return items of the list. All other functions return new values.
     const given =
       isListed && OF_DATA.test(pkg)
         ? unknownLike(...args.filter((arg) => !isCallable(arg)))
@@ -348,7 +348,7 @@ export class Calls {
     if (HTTP_PACKAGES.has(pkg)) return this.#client(external, name, args, place) ?? result;
     const isDatabase = DATABASES.test(pkg);
     if (isDatabase && args.some(isReadOnly)) m.readOnlyData = true;
-    // The arguments of a prepared statement aren't SQL.
+    // For a prepared statement, the arguments are values and not SQL.
     const takesSql =
       !path.slice(0, -1).includes('prepare') &&
       (SQL_ONLY.test(name) || /sqlite3?$|libsql/u.test(pkg));
@@ -391,7 +391,7 @@ export class Calls {
     return request(m, first.t === 'obj' ? HOLE : textOf(first), settings, `${pkg}.${name}`, place);
   }
 
-  /** Calls a method of a value that wasn't followed. With `bare`, it calls the value itself. */
+  /** Calls a method of an unknown value. With `bare`, it calls the value itself. */
   #unknown(object: Value, key: string, args: readonly Value[], place: Place, bare = false): Value {
     const { m } = this;
     const { methods, methodsOfObjects } = this.classes;
@@ -411,7 +411,7 @@ export class Calls {
       });
     if (state !== undefined && key === 'kill')
       m.record(writes('process-spawn', key, true, true), place);
-    // The receiver's name and the method's name both fit a browser object.
+    // The variable's name or the method's name suggests a browser object.
     const thing = bare ? undefined : browserThing(place.node, key);
     const plain = args.map((arg) => toPlain(arg));
     const browser =
@@ -433,12 +433,8 @@ export class Calls {
       return UNKNOWN;
     }
     if (!tagsOf(object).some((tag) => tag.startsWith('unread:')))
-      m.unknownCall(
-        `${key === '' ? 'a function' : key} is called on something that is not known`,
-        place,
-      );
-    // If only one object or a few classes have a method with this name, the code probably calls
-    // that method.
+      m.unknownCall(`${key === '' ? 'a function' : key} is called on an unknown value`, place);
+    // If few classes or one object have such a method, it's probably the one called.
     if (!bare && !COMMON.has(key)) {
       const classes = [...(methods.get(key) ?? [])];
       if (classes.length > 0 && classes.length <= 3)

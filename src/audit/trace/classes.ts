@@ -38,7 +38,7 @@ function askLater(m: Machine, self: Value, methods: Iterable<readonly [string, V
       m.under(PERHAPS, () => m.invoke(method, self, [UNKNOWN], at));
 }
 
-/** Adds a getter or setter, and keeps its counterpart. */
+/** Adds a getter or setter. An existing setter or getter of the same name is kept. */
 function setAccessor(m: Machine, props: Map<string, Value>, key: string, kind: string, fn: Fn) {
   const old = props.get(key);
   const { get, set } = old?.t === 'accessor' ? old : { get: () => UNDEFINED, set: undefined };
@@ -50,15 +50,15 @@ function setAccessor(m: Machine, props: Map<string, Value>, key: string, kind: s
   );
 }
 
-/** Creates classes, objects and instances, and finds their methods. */
+/** Creates classes, objects and instances, and looks up their methods. */
 export class Classes {
   readonly methods = new Map<string, Set<ClassValue>>();
-  /** The methods in objects, by name. */
+  /** The methods of object literals, by name. */
   readonly methodsOfObjects = new Map<string, Map<Node, Fn>>();
   /** The instances that the program creates while it starts, by class node. */
   readonly instances = new Map<Node, Obj[]>();
   readonly standIns = new Map<ClassValue, Obj>();
-  /** Is above 0 while a representative instance is created. */
+  /** A count that is above 0 while a representative instance is created. */
   #standingIn = 0;
 
   constructor(
@@ -233,12 +233,13 @@ export class Classes {
   }
 
   /**
-   * Returns an instance of a class. If the program hasn't created any, it returns a representative.
+   * Returns an instance of a class. If the program hasn't created any instance, it returns a
+   * representative one.
    */
   instanceOf(cls: ClassValue): Obj {
     const known = this.instances.get(cls.node)?.[0] ?? this.standIns.get(cls);
     if (known !== undefined) return known;
-    // The constructor's parameters get their defaults. All other arguments are unknown.
+    // Parameters with a default get it. All other arguments are unknown.
     const args = ((constructorOf(cls)?.['params'] ?? []) as Node[]).map((param) =>
       (param['parameter'] ?? param).type === 'AssignmentPattern' ? UNDEFINED : UNKNOWN,
     );
@@ -265,8 +266,8 @@ export class Classes {
   }
 
   /**
-   * Evaluates the decorators of a class and its members. They receive the class or method, because
-   * they may register tools.
+   * Evaluates the decorators of a class and its members. Decorators are called with the class or
+   * method, because they may register it as a tool.
    */
   decorate(cls: ClassValue, s: Scope): void {
     const { m } = this;

@@ -139,7 +139,7 @@ export class Expressions {
       ...options(source).map((one) =>
         one.t === 'const' && !isPartial(one)
           ? this.load(place, String(one.v), how)
-          : unread('a module of a computed name'),
+          : unread('a module with a computed name'),
       ),
     );
   }
@@ -157,8 +157,7 @@ export class Expressions {
   #template(n: Node, s: Scope): Value {
     const parts = (n['expressions'] as Node[]).map((one) => this.evaluate(one, s));
     const tags = allTags(parts);
-    // If a part has two possible strings, as in a conditional, the result has two as well. So both
-    // programs or addresses are known.
+    // If a part has two possible strings, as with a conditional, so has the result.
     const several = parts.findIndex(
       (part) =>
         part.t === 'union' && part.of.length <= 3 && part.of.every((one) => one.t === 'const'),
@@ -292,7 +291,7 @@ export class Expressions {
     let lazily = false;
     if (operator === '') {
       value = right();
-      // `x = x || y` sets x on first use, like `x ||= y`.
+      // `x = x || y` is treated like `x ||= y`, which sets x on first use.
       lazily = n['right'].type === 'LogicalExpression' && text(n['left']) === text(n['right'].left);
     } else if (/^(?:\|\||&&|\?\?)$/u.test(operator)) {
       value = this.#logical(operator, this.test(n['left'], s), right);
@@ -343,7 +342,7 @@ export class Expressions {
     const value = this.evaluate(n, s);
     const tags = tagsOf(value);
     const named = argumentsIn(tags);
-    // If a call omits the argument, the argument's default decides the branch.
+    // A usual call omits the argument, so the default decides which branch runs.
     const usual = new Set(
       named.length === 0
         ? []

@@ -19,20 +19,23 @@ import {
   type Value,
 } from './values.js';
 
-/** A function that may handle a tool's calls. A lower rank means better evidence. */
+/** A function that may be a tool's handler. A lower rank means better evidence. */
 export interface Candidate {
   readonly fn: Value;
   readonly self: Value;
   readonly rank: number;
-  /** The way the arguments are passed: as the first parameter, by parameter name, or in a request. */
+  /**
+   * The way in which the handler gets the tool's arguments: as the first parameter, by parameter
+   * name, or in a request.
+   */
   readonly how: 'first' | 'named' | 'request';
-  /** The fields of the argument schema next to the function, if any. */
+  /** The fields of the argument schema that was passed next to the function, if any. */
   readonly shape?: Obj | undefined;
 }
 
 /**
- * The ranks of functions that only contain the tool's name, of table entries, and of objects with
- * the name.
+ * The ranks of functions that only contain the tool's name, of entries in a table of tools, and of
+ * objects that have the name.
  */
 export const GUESSED = 8;
 const TABLED = 7;
@@ -49,7 +52,9 @@ const NO_HANDLER =
 const NAMED_BY = /name$|^id$|^tool$|^command$|^operationId$|^key$|^method$/iu;
 const REGISTERS =
   /^(?:registerTool|registerAppTool|tool|addTool|addTools|registerResource|registerResourceTemplate|resource|registerPrompt|prompt|setRequestHandler|setNotificationHandler|addResource|addPrompt)$/u;
-/** Functions that add listeners or commands. Their names may equal tool names. */
+/**
+ * Functions that add listeners or commands. A listener or command may have the same name as a tool.
+ */
 const OTHERS = /^(?:command|emit|dispatch|off|alias|describe|it|test)$/u;
 const IS_ARGUMENTS =
   /^_?(?:args?|arguments|params?|parameters|input|inputs|toolArgs|toolInput|rawArgs|payload|opts|options|data|body)\d*$/iu;
@@ -60,7 +65,7 @@ const isNamedIn = (text: string, name: string): boolean =>
     text.includes(one),
   );
 
-/** A function of the code, with its instance if it's a method. */
+/** A function of the audited code, with its instance if it's a method. */
 interface Method {
   readonly fn: Value;
   readonly self: Value;
@@ -68,8 +73,8 @@ interface Method {
 }
 
 /**
- * Finds the functions that handle tools. It follows the program's start and looks for functions
- * that are passed together with a tool's name.
+ * Finds the handlers of tools. It follows the program's start and looks for functions that are
+ * passed along with a tool's name.
  */
 export class Handlers {
   readonly found = new Map<string, Candidate[]>();
@@ -103,7 +108,7 @@ export class Handlers {
     return this.names.has(text) ? text : undefined;
   }
 
-  /** Returns the tool name in a value. */
+  /** Returns the tool's name in a value, if the value contains exactly one. */
   #nameOf(value: Value): string | undefined {
     if (value.t !== 'obj' && value.t !== 'class') return this.#toolNamed(value);
     const [name, ...more] = this.#named.get(value) ?? [];
@@ -185,7 +190,7 @@ export class Handlers {
   }
 
   /**
-   * Adds the handlers in objects that have a tool's name. It runs after the start, when the objects
+   * Adds the handlers in objects that have a tool's name. Call it after the start, when the objects
    * are complete.
    */
   collect(): void {
@@ -213,8 +218,8 @@ export class Handlers {
   }
 
   /**
-   * Reads code that the start didn't reach. It runs the functions that contain the names of missing
-   * tools.
+   * Looks for missing tools in code that the start didn't reach. It runs the functions that contain
+   * their names.
    */
   search(program: Program, folder: string): void {
     const has = (text: string): readonly string[] | undefined => {
@@ -239,7 +244,7 @@ export class Handlers {
     }
   }
 
-  /** Reads code that creates instances of classes without an instance so far. */
+  /** Looks for code that creates instances of classes that have none so far. */
   makers(program: Program, folder: string): void {
     const { instances, standIns } = this.interpreter.classes;
     const names = [...standIns.keys()].flatMap(({ node }) =>
@@ -268,7 +273,7 @@ export class Handlers {
     this.m.attempt(() => void this.m.invoke(fn, self, args, { module, node }), 400_000);
   }
 
-  /** Returns a module's outermost functions that contain a string. */
+  /** Returns a module's outermost functions whose text passes a test. */
   #around(
     module: Module,
     has: (text: string) => readonly string[] | undefined,
@@ -306,8 +311,8 @@ export class Handlers {
     const tool = constant(name);
     const root = shape === undefined ? unknown(['arg:']) : argumentsOf(m, shape);
     /**
-     * Returns an object with the arguments under some keys. With `also`, the object may be the
-     * arguments, or contain more.
+     * Returns an object that contains the arguments under some keys. With `also`, the object may
+     * contain more, or be the arguments.
      */
     const holder = (keys: readonly string[], also?: Value): Obj => {
       const object = m.object([['name', tool], ...keys.map((key) => [key, root] as const)]);

@@ -31,20 +31,23 @@ import {
   type Value,
 } from './values.js';
 
-/** Describes how a statement ends: normally (undefined), or by leaving its loop or function. */
+/** The way in which a statement ends: normally (undefined), or by leaving its loop or function. */
 type Completion = 'break' | 'continue' | 'return' | 'throw' | undefined;
 interface Memo {
   count: number;
   result: Value;
   entries: readonly Entry[];
   base: number;
-  /** Keeps the value alive, so that no other value gets its number. */
+  /**
+   * Keeps the values in the memo's key from being garbage-collected, so that `idOf` never gives
+   * their numbers to other values.
+   */
   readonly holds: unknown;
 }
 
 const MAX_DEPTH = 44;
 const MAX_LOOP = 400;
-/** Matches answers that reject the input. */
+/** Matches the text of code that rejects the input. */
 const REFUSAL =
   /error|invalid|required|missing|must\b|not (?:found|provided|allowed|supported|available)|please|fail/iu;
 const leaves = (completion: Completion): boolean =>
@@ -69,7 +72,7 @@ export class Interpreter {
     this.#calls = new Calls(m, known, (place, source) =>
       source?.t === 'const' && !isPartial(source)
         ? this.modules.require(place, String(source.v))
-        : unread('a module of a computed name'),
+        : unread('a module with a computed name'),
     );
     this.classes = this.#calls.classes;
     this.#expressions = new Expressions(m, this.#calls, (place, specifier, how) =>
@@ -81,7 +84,10 @@ export class Interpreter {
     m.evaluate = (node, scope, named) => this.#expressions.evaluate(node, scope, named);
   }
 
-  /** Clears the cached results of functions, so that each tool's call gets new results. */
+  /**
+   * Clears the cached results of functions, because results of one tool's call aren't valid for the
+   * next.
+   */
   forget(): void {
     this.#memo = new Map();
   }
@@ -103,13 +109,13 @@ export class Interpreter {
     if (m.stack.filter(({ node }) => node === fn.node).length >= 2) return DATA;
     const name = fn.name || 'a function';
     if (m.stack.length >= MAX_DEPTH) {
-      m.unknownCall(`${name} is called deeper than is followed`);
+      m.unknownCall(`${name} is called too deeply to be followed`);
       return UNKNOWN;
     }
     const isArrow = fn.node.type === 'ArrowFunctionExpression';
     const key = [fn, ...(isArrow ? [] : [self]), ...args].map(signatureOf).join('/');
     const known = this.#memo.get(key);
-    // A list that was created in this call may have grown. All other arguments are the same.
+    // An array created in this call may have grown since, so its result isn't reused.
     if (
       known !== undefined &&
       (++known.count > 3 ||
@@ -130,7 +136,7 @@ export class Interpreter {
     via.push(place);
     stack.push({ node: fn.node, name: fn.name });
     let result: Value = UNKNOWN;
-    // A call gets half of the remaining steps, so that some always remain for the code after it.
+    // A call gets at most half of the remaining steps, so that some remain for the code after it.
     const isDone = m.attempt(
       () => (result = this.#run(fn, isArrow, self, args)),
       Math.max(2_000, (limit - steps) / 2),
@@ -138,7 +144,7 @@ export class Interpreter {
     conditions.length = base;
     stack.length = depth;
     via.length = way;
-    if (!isDone) m.unknownCall(`${name} takes more steps than are followed`);
+    if (!isDone) m.unknownCall(`${name} takes too many steps to be followed`);
     const entries = run.entries.slice(from);
     this.#memo.set(key, {
       count: known?.count ?? 1,
@@ -297,7 +303,7 @@ export class Interpreter {
     return cls;
   }
 
-  /** Initializes a variable. If a `var` is declared again, it assigns the new value. */
+  /** Initializes a variable. A `var` that is declared again gets the new value. */
   #set(s: Scope, name: string, value: Value, fixed: boolean, isVar = false): void {
     const binding = isVar ? lookup(s, name) : s.vars.get(name);
     if (binding === undefined || (binding.value !== undefined && !isVar))
@@ -336,16 +342,15 @@ export class Interpreter {
     const no = m.under(test.no, () => branch(n['alternate']));
     if (yes !== undefined && no !== undefined)
       return yes === no || no === 'throw' ? yes : yes === 'throw' ? no : 'return';
-    // A branch that may leave the function, for example with a cached result, runs before the code
-    // after it.
+    // If the branch may leave the function, its conditions also apply to the code after it.
     if (yes === undefined && left.length > 0)
       m.conditions.push({
         tags: mergeTags(test.yes.tags, ...left.map(({ tags }) => tags)),
         special: false,
         kind: 'test',
       });
-    // If one branch always leaves, only the other branch reaches the code after it. A check that
-    // fails isn't a choice.
+    // If one branch always leaves, the other's condition applies to the code after it.
+    // A branch that rejects invalid input isn't `special`.
     const [gone, branchGone, other] =
       yes !== undefined
         ? [yes, n['consequent'] as Node, test.no]
@@ -409,7 +414,7 @@ export class Interpreter {
     return undefined;
   }
 
-  /** Runs a loop. Conditions from its body end with the loop. */
+  /** Runs a loop. Afterwards, it drops the conditions that the loop's body added. */
   #bounded(run: () => Completion): Completion {
     const before = this.m.conditions.length;
     const completion = run();

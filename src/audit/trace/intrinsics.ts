@@ -26,7 +26,7 @@ import {
   type Value,
 } from './values.js';
 
-/** String methods that are executed if the string and the arguments are known and short. */
+/** String methods that are actually run if the string and the arguments are known and short. */
 const CALCULATED =
   /^(?:to(?:Lower|Upper)Case|trim(?:Start|End)?|slice|substr(?:ing)?|charAt|split|replace(?:All)?|(?:starts|ends)With|includes|(?:lastI|i)ndexOf|toString|at)$/u;
 const OF_PARTS = /^(?:trim|to(?:Lower|Upper)Case|toString)$/u;
@@ -61,7 +61,7 @@ export function textMethod(
   return unknown(tags);
 }
 
-/** Returns the possible entries of a value. If a key is unknown, the entry has no key. */
+/** Returns the possible entries of a value. An entry with an unknown key has no key. */
 function pairsOf(
   m: Machine,
   value: Value,
@@ -79,13 +79,13 @@ function pairsOf(
   });
 }
 
-/** Globals that only create or compute values. */
+/** Global objects that only create or compute values. */
 const CALCULATES =
   /^(?:Math|Date|Number|String|Buffer|Intl|BigInt|Symbol|Atomics|performance|crypto|console|Array|Object|Promise|JSON)$/u;
 
 /**
- * Calls a built-in function, such as `Object.entries`. Returns undefined if it needs no special
- * treatment.
+ * Calls a built-in function, such as `Object.entries`. Returns undefined for functions that need no
+ * special treatment.
  */
 export function globalCall(
   m: Machine,
@@ -272,7 +272,7 @@ export function fromData(m: Machine, data: unknown, depth = 30): Value {
     : m.object(Object.entries(data).map(([key, value]) => [key, fromData(m, value, depth - 1)]));
 }
 
-/** Computes a path. Unknown parts become holes. */
+/** Computes a path. Its unknown parts become holes. */
 export function pathCall(path: readonly string[], args: readonly Value[]): Value {
   const tags = allTags(args);
   const [first] = args.map(textOf);

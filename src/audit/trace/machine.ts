@@ -32,15 +32,15 @@ import {
   type Value,
 } from './values.js';
 
-/** A condition for reaching a place. A test is `special` if only an input made for it passes. */
+/** A condition for reaching some code. A test is `special` if ordinary input doesn't pass it. */
 export interface Condition {
   readonly tags: Tags;
   readonly special: boolean;
   readonly kind: 'test' | 'catch' | 'later';
 }
-/** The code is inside a `catch`. */
+/** The condition of code inside a `catch`. */
 export const CAUGHT: Condition = { tags: [], special: false, kind: 'catch' };
-/** The code is inside a callback that runs later, or inside one of several alternatives. */
+/** The condition of code in a callback that runs later, or in one of several alternatives. */
 export const PERHAPS: Condition = { tags: [], special: false, kind: 'later' };
 
 /** An effect, with the conditions and calls that led to it. */
@@ -50,7 +50,7 @@ export interface Entry {
   readonly conditions: readonly Condition[];
   readonly via: readonly Place[];
   readonly names: readonly string[];
-  /** The function that contains it. */
+  /** The function that contains the effect. */
   readonly by: Node | undefined;
   /** The path of a temporary file. If the code removes the file again, the effect doesn't count. */
   readonly temporary?: string;
@@ -61,7 +61,7 @@ export interface Entry {
 /** The observations from following one tool's call. */
 class Run {
   entries: Entry[] = [];
-  /** The memory that was read, with the functions that read it. */
+  /** The memory that was read, and the functions that read it. */
   readonly reads = new Map<string, Set<Node | undefined>>();
   readonly unknowns = new Set<string>();
   /** The functions that the call ran. */
@@ -71,14 +71,14 @@ class Run {
   /** Counts how often the code uses the tool's name as a key. */
   hits = 0;
   firstHit: Place | undefined;
-  /** Restores the memory from before the call. */
+  /** Functions that restore the memory from before the call. */
   readonly undo: (() => void)[] = [];
 }
 
-/** Thrown when a call reaches its limit. The effects of that call are then unknown. */
+/** Thrown when a call reaches its limit of steps or time. */
 const EXHAUSTED = new Error('more steps or time than is taken');
 
-/** The ways in which a call changes memory. */
+/** A change that a call makes to memory. */
 interface Change {
   readonly call: string;
   readonly destructive: boolean | null;
@@ -92,17 +92,17 @@ const setting = (what: string): Change => ({
 
 const MAX_ENTRIES = 4_000;
 const MAX_ITEMS = 2_000;
-/** The members of `process` that are plain data. */
+/** Members of `process` that are plain data. */
 const PROCESS_DATA = /^(?:versions?|arch|p?pid|release|title|config|features|exitCode|argv0)$/u;
-/** The built-in modules whose functions have effects outside the process. */
+/** Built-in modules whose functions have effects outside the process. */
 const ACTING =
   /^(?:fs|fs\/promises|child_process|https?|net|tls|dgram|vm|worker_threads|process|sqlite)$/u;
 /** Parameter names that handlers use for the object with all arguments. */
 const ALL_ARGUMENTS = /^arg:(?:params|args|arguments|input|options)?$/u;
 
-/** Holds the state while code is followed: limits, conditions, observations and memory. */
+/** The state while code is followed: limits, conditions, observations and memory. */
 export class Machine {
-  /** Is 0 during the start and 1 during a call. A value from an earlier epoch outlives the call. */
+  /** 0 during the program's start, 1 during a call. Values from the start outlive the call. */
   epoch = 0;
   steps = 0;
   limit = Infinity;
@@ -114,12 +114,12 @@ export class Machine {
   readonly once = new Set<string>();
   /** The memory that a `finally` restores. */
   readonly released = new Set<string>();
-  /** Is above 0 while a `finally` runs. */
+  /** A count that is above 0 while a `finally` runs. */
   #leaving = 0;
   #quiet = 0;
   /** True if the code has opened a database in read-only mode. */
   readOnlyData = false;
-  /** The name of the tool that is followed. Each equal string in the code counts as a use. */
+  /** The name of the tool that is followed. Code that uses an equal string increases `hits`. */
   toolName: string | undefined;
   /** The names of properties and variables that the code reassigns. */
   readonly assigned = new Set<string>();
@@ -130,7 +130,7 @@ export class Machine {
     place: Place,
   ) => boolean = () => false;
   onObject: (object: Obj | ClassValue, key: string, value: Value) => void = () => undefined;
-  // The interpreter's parts set these fields:
+  // The interpreter sets these fields:
   invoke: (fn: Value, self: Value, args: readonly Value[], place: Place) => Value = () => UNKNOWN;
   evaluate: (node: Node, scope: Scope, named?: string) => Value = () => UNKNOWN;
   #ids = 0;
@@ -233,7 +233,7 @@ export class Machine {
     return undefined;
   }
 
-  /** Returns the foreign parent of an object or class, such as a package's class. */
+  /** Returns the parent of an object or class if it's foreign, such as a package's class. */
   base(object: Value): Value | undefined {
     let at: Value | undefined = object;
     for (let depth = 0; depth < 16 && (at?.t === 'obj' || at?.t === 'class'); depth++)
@@ -413,9 +413,9 @@ export class Machine {
     }
   }
 
-  /** Records a change to a builtin, whose behaviour is unknown from then on. */
+  /** Records a change to a built-in function or object. Its behaviour is unknown from then on. */
   #patch({ module, path }: Native, key: string | undefined): void {
-    // Servers replace `console` functions to redirect output, which has no effect outside.
+    // Servers replace `console` functions to redirect their own output, which isn't an effect.
     if (
       path.at(-1) === '()' ||
       path[0] === 'console' ||
@@ -426,7 +426,7 @@ export class Machine {
     this.unknownCall(`${[module, ...path, key ?? '[…]'].join('.')} is replaced`);
   }
 
-  /** Adds a value under an unknown key, which may be the key of another value. */
+  /** Adds a value under an unknown key. The value may replace any other value. */
   fill(
     object: Obj,
     value: Value,
@@ -454,7 +454,7 @@ export class Machine {
     return this.epoch > object.born ? this.#fromState(value, `o${object.id}[]`) : value;
   }
 
-  /** Marks everything in an object from before the call as read. Returns its origin. */
+  /** Marks everything in a value as read if it's older than the call. Returns the memory's tags. */
   touch(value: Value, depth = 4): Tags {
     if (value.t === 'union') return mergeTags(...value.of.map((one) => this.touch(one, depth)));
     if (value.t !== 'obj' || depth === 0) return [];
@@ -476,7 +476,7 @@ export class Machine {
     return withTags(value, [`state:${place}`]);
   }
 
-  /** Reads a value to change it, which doesn't count as reading memory. */
+  /** Reads a value only to change it, so the read isn't recorded. */
   quietly<T>(run: () => T): T {
     this.#quiet++;
     try {
@@ -541,7 +541,7 @@ export class Machine {
     else this.record({ kind: 'memory-state', access: 'write', ...how }, place, { state });
   }
 
-  /** Records why some code wasn't followed. Adds the place unless the reason names it. */
+  /** Records why some code wasn't followed. If `place` is given, adds it to the reason. */
   unknownCall(reason: string, place?: Place): void {
     if (this.epoch > 0 && this.run.unknowns.size < 60)
       this.run.unknowns.add(place === undefined ? reason : `${reason} (${this.at(place)})`);

@@ -22,8 +22,8 @@ interface Loaded {
   readonly isModule: boolean;
 }
 /**
- * Loads each module once, as Node does, and returns its exports. Of packages outside the audited
- * code, only the names are known.
+ * Loads each module once, as Node does, and returns its exports. It doesn't load packages outside
+ * the audited code, so only their names are known.
  */
 export class Modules {
   readonly loaded = new Map<Module, Loaded>();
@@ -82,7 +82,7 @@ export class Modules {
     }
   }
 
-  /** Returns the namespace object for a specifier. */
+  /** Returns the namespace object of the module that a specifier names. */
   namespace(place: Place, specifier: string): Value {
     const { m } = this;
     const target = m.program.resolve(place.module.file, specifier);

@@ -15,10 +15,11 @@ const MOST_BYTES = 8_000_000;
 const plain = (name: string): string => name.replace(/[^a-z0-9]/gi, '').toLowerCase();
 
 /**
- * Finds the operations in a folder's OpenAPI documents (JSON), for servers that make their tools from them.
+ * Finds the operations in a folder's OpenAPI documents (JSON). Some servers generate their tools
+ * from such a document.
  *
- * @returns a function that returns a tool's operation. Its `operationId` is the tool's name, or the name ends with it
- * after a prefix. `undefined` if none or several fit.
+ * @returns a function that finds the operation of a tool. The tool's name is the operation's
+ * `operationId`, or ends with it. If several fit, the longest `operationId` wins.
  */
 export function operationsIn(program: Program): (tool: string) => Operation | undefined {
   const operations = new Map<string, Operation>();

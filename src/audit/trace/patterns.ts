@@ -28,7 +28,8 @@ export function lookup(scope: Scope, name: string): Binding | undefined {
 }
 
 /**
- * Returns a property's name, or undefined if it's unknown, and the value that it's computed from.
+ * Returns a property's name, and the value that the name is computed from. An unknown name is
+ * undefined.
  */
 export function keyIn(m: Machine, n: Node, s: Scope): readonly [string | undefined, Value] {
   const node: Node = n['property'] ?? n['key'];
@@ -153,11 +154,16 @@ function restOf(m: Machine, value: Value, taken: readonly (string | undefined)[]
 
 export const WRAPPERS =
   /^(?:TS(?:As|Satisfies|NonNull|Instantiation)Expression|TSTypeAssertion|(?:Parenthesized|Chain|Await)Expression)$/u;
-/** Unwraps nodes that don't change the value, such as `await` or a type assertion. */
+/**
+ * Returns the node inside nodes that don't change its value, such as `await` or a type assertion.
+ */
 export const unwrapped = (n: Node): Node =>
   WRAPPERS.test(n.type) ? unwrapped(n['expression'] ?? n['argument']) : n;
 
-/** Returns true if the `then` branch needs a special input and the `else` branch doesn't. */
+/**
+ * Returns true if only a special input reaches the `then` branch, and any input reaches the `else`
+ * branch.
+ */
 export function isPositive(node: Node): boolean {
   const n = unwrapped(node);
   if (n.type === 'UnaryExpression') return n['operator'] !== '!' || !isPositive(n['argument']);

@@ -21,7 +21,7 @@ export interface Module {
   readonly name: string;
   readonly text: string;
   readonly body: readonly Node[];
-  /** True for the audited code itself. */
+  /** True if the module is part of the audited code itself. */
   readonly own: boolean;
 }
 
@@ -40,7 +40,9 @@ const EXTENSIONS = ['.js', '.mjs', '.cjs', '.ts', '.mts', '.cts', '.tsx', '.jsx'
 const MAX_FILE_BYTES = 12_000_000;
 const MAX_ALL_BYTES = 80_000_000;
 const MAX_FILES = 4_000;
-/** Maximum length of source text that is certainly not nested too deeply for the parser's stack. */
+/**
+ * Maximum length of source text that is too short to be nested too deeply for the parser's stack.
+ */
 const SAFE_LENGTH = 2_000;
 const MAX_TRIAL_BYTES = 60_000_000;
 const MAX_FAILED = 40;
@@ -61,7 +63,7 @@ const packageOfSpecifier = (specifier: string): { pkg: string; sub: string } => 
 
 /**
  * Parses files one by one in a thread of a separate process, and writes a byte for each success.
- * The parser is native code, which crashes if text is nested too deeply for its stack.
+ * The parser is native code. It crashes if text is nested too deeply for its stack.
  */
 const TRIAL = `const { Worker, workerData, isMainThread } = require('worker_threads'); const fs = require('fs');
 const deep = (n, run) => (n === 0 ? run() : deep(n - 1, run));
@@ -69,8 +71,8 @@ if (isMainThread) new Worker(process.env.TRIAL, { eval: true, workerData: JSON.p
 else import(workerData.parser).then(({ parseSync }) => { for (const [file, lang] of workerData.files) { try { const text = fs.readFileSync(file, 'utf8'); deep(4000, () => parseSync(file, text, { lang, preserveParens: false })); } catch {} fs.writeSync(1, '.'); } });`;
 
 /**
- * Returns the parser's URL for another process. The stack trace is the only way to get this file's
- * path in both ES modules and CommonJS.
+ * Returns the parser's URL, for use in another process. The path of this file comes from a stack
+ * trace, which works in both ES modules and CommonJS.
  */
 function parserAddress(): string {
   const [, here] =
@@ -88,7 +90,7 @@ interface Parser {
 }
 
 /**
- * The audited code. It parses modules on demand, within limits. `skipped` lists the modules that
+ * The audited code. Modules are parsed on demand, within limits. `skipped` lists the modules that
  * weren't read.
  */
 export class Program {
@@ -110,7 +112,7 @@ export class Program {
   ) {}
 
   static async open(root: string): Promise<Program> {
-    // Each import has its own `catch`, so that bundlers accept missing packages.
+    // Bundlers accept a missing package only if its import has its own `catch`.
     const failures = new Map<string, unknown>();
     const missing = (name: string) => (cause: unknown) => void failures.set(name, cause);
     const [parsing, resolving] = await Promise.all([
@@ -142,14 +144,14 @@ export class Program {
         };
       },
     };
-    // If the file were a pipe, the resolver would wait forever.
+    // The resolver would wait forever for a pipe.
     for (const manifest of ['package.json', 'tsconfig.json'].map((name) => path.join(root, name)))
       if (existsSync(manifest) && !statSync(manifest).isFile())
         throw new ToolError(
           'INVALID_ARGUMENT',
           expectedGot(`${path.basename(manifest)} as a file`, 'something else'),
         );
-    // Modules are identified by their real paths, so the root needs its real path too.
+    // Modules are identified by their real paths, so the root must be a real path too.
     return new Program(
       existsSync(root) ? realpathSync.native(root) : path.resolve(root),
       parser,
@@ -187,7 +189,7 @@ export class Program {
     return packageOfSpecifier(specifier);
   }
 
-  /** Returns a package's entry file, so that the package can be followed. */
+  /** Returns the file that a specifier resolves to, or undefined if there is none. */
   fileOf(from: string, specifier: string): string | undefined {
     try {
       return this.resolver(from, specifier);
@@ -212,14 +214,14 @@ export class Program {
   #load(file: string): Module | undefined {
     const name = this.nameOf(file);
     const skip = (reason: string): undefined => void this.skipped.push({ name, reason });
-    if (this.#modules.size >= MAX_FILES) return skip('more files than are read');
+    if (this.#modules.size >= MAX_FILES) return skip('too many files');
     try {
       const status = statSync(file);
-      // Reading a pipe or a device might never end.
+      // Reading from a pipe or device might never end.
       if (!status.isFile()) return skip('not a file');
       const { size } = status;
-      if (size > MAX_FILE_BYTES) return skip('larger than is read');
-      if ((this.#bytes += size) > MAX_ALL_BYTES) return skip('more code than is read');
+      if (size > MAX_FILE_BYTES) return skip('too large');
+      if ((this.#bytes += size) > MAX_ALL_BYTES) return skip('too much code');
       const text = readFileSync(file, 'utf8');
       if (file.endsWith('.json'))
         return {
@@ -230,17 +232,17 @@ export class Program {
           own: this.isOwn(file),
         };
       if (text.length > SAFE_LENGTH && !this.#parsesElsewhere(file))
-        return skip('nested more deeply than is read');
+        return skip('nested too deeply');
       const { program, errors } = this.parser.parse(file, text);
       if (errors.length > 0 && (program['body'] as unknown[]).length === 0)
-        return skip('not JavaScript or TypeScript that parses');
+        return skip('not valid JavaScript or TypeScript');
       return { file, name, text, body: program['body'] as readonly Node[], own: this.isOwn(file) };
     } catch {
       return existsSync(file) ? skip('could not be parsed') : undefined;
     }
   }
 
-  /** Tries to parse all files of the file's package in a separate process. */
+  /** Tries in a separate process to parse all files of the package that contains this file. */
   #parsesElsewhere(file: string): boolean {
     const known = this.#tried.get(file);
     if (known !== undefined) return known;
@@ -266,8 +268,7 @@ export class Program {
         stdio: ['pipe', 'pipe', 'ignore'],
       });
       const through = stdout?.length ?? 0;
-      // If the process doesn't start or doesn't find the parser, the files are parsed without this
-      // check.
+      // If the process doesn't start or lacks the parser, files are parsed untried.
       if (
         through === 0 &&
         (status === 1 ||
@@ -359,7 +360,7 @@ export function entriesOf(root: string): readonly string[] {
     ) as Record<string, unknown>;
     [bin, main, module, exports].forEach(add);
   } catch {
-    // Without a package.json, common names are tried.
+    // Without a package.json, only the usual names below are tried.
   }
   const usual = [
     'index.js',

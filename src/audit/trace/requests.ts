@@ -25,7 +25,7 @@ import {
   type Value,
 } from './values.js';
 
-/** Returns the tool's arguments as a schema describes them, with defaults and required fields. */
+/** Returns the tool's arguments as described by a schema, with defaults and required fields. */
 export function argumentsOf(m: Machine, shape: Obj): Value {
   const object = m.object();
   object.rest = unknown(['arg:']);
@@ -39,7 +39,9 @@ export function argumentsOf(m: Machine, shape: Obj): Value {
   return object;
 }
 
-/** Calls a validator. It returns its input, so the tool's arguments stay the same. */
+/**
+ * Calls a validator. The result is the validator's input, so the tool's arguments stay the same.
+ */
 export function validated(
   m: Machine,
   name: string,

@@ -10,7 +10,10 @@ function idOf(object: object): number {
   return id;
 }
 
-/** Returns a string that is equal for values that a function can't distinguish. */
+/**
+ * Returns a string that identifies a value. It's the same for two values if a function can't tell
+ * them apart.
+ */
 export function signatureOf(value: Value): string {
   switch (value.t) {
     case 'const':

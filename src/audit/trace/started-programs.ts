@@ -20,7 +20,7 @@ import {
   type Value,
 } from './values.js';
 
-/** Returns a program's name if only its folder is unknown. */
+/** Returns the name of the program in a path, even if its folder is unknown. */
 const programName = (text: string): string =>
   readable(/[\\/][\w.-]+$/u.exec(text)?.[0].slice(1) ?? text) ?? '(unknown)';
 const isSet = (settings: Value, key: string): boolean => {
@@ -60,7 +60,7 @@ export function startProgram(
   const sure = words.filter(
     (_, index) => !list?.items[index] || isSure(list.items[index], m.conditions),
   );
-  // A path from a variable leads to the same program.
+  // Paths in different folders lead to the same program, so only the name matters.
   const named = new Map(textsOf(first).map((text) => [programName(text), text]));
   if (named.size > 1 && argumentsIn(tagsOf(first)).length === 0) named.delete('(unknown)');
   const programs = inShell ? textsOf(first) : [...named.values()];
@@ -70,7 +70,8 @@ export function startProgram(
       : inShell
         ? programEffects('sh', ['-c', program.replaceAll(HOLE, '$unknown')], known)
         : programEffects(programName(program), words, known);
-  // A word such as `--dry-run` may be missing. Without it, the program may do more.
+  // A word such as `--dry-run` is sometimes missing from the list.
+  // Without it, the program may do more.
   const possibleEffects = (program: string): readonly CallEffect[] => {
     const effects = effectsOf(program, words);
     const onlyReads = effects.every(({ access }) => access === 'read');
@@ -79,7 +80,7 @@ export function startProgram(
       : effects;
   };
   const started = undecided('process-spawn', `child_process.${name}`);
-  // A path from an environment variable leads to the same program.
+  // A path from an environment variable usually leads to the same program.
   const isAny =
     programs.length === 0 ||
     options(first).some(
@@ -96,8 +97,7 @@ export function startProgram(
   const temporary = list?.items.find((item) => tagsOf(item).includes('tmp'));
   for (const program of programs)
     for (const effect of possibleEffects(program)) {
-      // A command that reads a temporary file, such as `kubectl delete -f`, doesn't change that
-      // file.
+      // A command may only read the temporary file, such as `kubectl delete -f`.
       const isOfFile =
         temporary !== undefined &&
         (effect.kind === 'fs-write' || !ELSEWHERE_PROGRAMS.test(effect.call));
@@ -111,8 +111,8 @@ export function startProgram(
 }
 
 /**
- * Records that the tool's argument decides the whole effect, such as the text of a command. The
- * effect may be anything.
+ * Records an unknown effect if one of the tool's arguments determines it, such as the text of a
+ * command. The effect may then be anything.
  */
 export function chosen(m: Machine, effect: CallEffect, tags: Tags, place: Place): boolean {
   const open = argumentsIn(tags);

@@ -11,7 +11,10 @@ import { argumentsIn, deepTags, mergeTags, options, type Tags } from './values.j
 interface TraceSubject {
   /** The folder with the code of a package or project. */
   readonly root: string;
-  /** The files where the program starts, relative to the root. @default those that package.json names */
+  /**
+   * The files where the program starts, relative to the root.
+   * @default the files that package.json names
+   */
   readonly entries?: readonly string[];
   /** The tools, by name. */
   readonly tools: readonly { readonly name: string }[];
@@ -21,15 +24,15 @@ interface TraceOptions {
   /** The time limit in milliseconds. @default 90,000 */
   readonly timeoutMs?: number;
   readonly now?: () => number;
-  /** Your own knowledge of calls and programs. */
+  /** What you know about calls and programs. */
   readonly known?: AuditKnowledge | undefined;
 }
 
 export interface Trace {
   readonly tools: readonly TracedTool[];
   /**
-   * Effects that nearly all tools share, such as logs and telemetry. They aren't counted for any
-   * tool.
+   * Effects that nearly all tools share, such as logs and telemetry. They aren't in any tool's
+   * list.
    */
   readonly shared: readonly Effect[];
   readonly skipped: readonly Skipped[];
@@ -47,27 +50,24 @@ interface Traced {
   readonly guess?: Node | undefined;
 }
 
-/** If at least this share of the tools changes a log, the change belongs to the server. */
+/** The share of tools that must write the same log before the write is treated as the server's. */
 const BOOKED = 0.8;
 const MAX_BOOT_STEPS = 12_000_000;
 const MAX_TOOL_STEPS = 500_000;
 /**
- * Matches names of functions that log calls. If several tools share their writes, the writes belong
- * to the server.
+ * Matches names of functions that log calls. A write that several tools share through such a
+ * function is treated as the server's.
  */
 const BOOKKEEPING =
   /log(?:ger|ging)?$|^log|telemetr|track|analytic|metric|usage|histor|^audit|auth|token|credential|refresh|cache|capture|report|posthog|sentry|survey|onboard|notif|version|heartbeat|session|migrat|middleware/iu;
-/**
- * Matches names of functions that get or check something for several tools, and create it if it's
- * missing.
- */
+/** Matches names of functions that get or check something that several tools need. */
 const NEEDED = /^_?#?(?:get|is|has|read|load|validate|resolve|check|require)[A-Z_]/u;
 const MADE = /^_?#?(?:ensure|init|initialize|initialise|setup|connect|getOrCreate)(?:[A-Z_]|$)/u;
 const BOOKS = /histor|telemetr|analytic|logger|logging|metrics|posthog|tracking|usage-?track/iu;
 
 /**
- * Follows the code of tools from their handlers to the calls with effects, without running it. It
- * follows the program's start to find the handlers. Then it follows each handler with arguments
+ * Follows the code of tools from their handlers to the calls with effects. It doesn't run the code.
+ * It follows the program's start to find the handlers. Then it follows each handler with arguments
  * whose values are unknown.
  */
 export async function traceTools(
@@ -89,7 +89,7 @@ export async function traceTools(
         ? entriesOf(program.root)
         : entries.map((file) => path.resolve(program.root, file));
     start(machine, handlers, program, interpreter, files);
-    // If a package only starts another package, the other package has the tools.
+    // If a package only starts another package, the tools are in the other package.
     const inner =
       handlers.missing().length > Math.min(2, names.size / 2) &&
       handlers.dispatchers.length < 100 &&
@@ -102,8 +102,8 @@ export async function traceTools(
     }
     const traced = tools.map(({ name }) => traceOne(machine, interpreter, handlers, name));
     const { tools: found, ...rest } = finish(machine, traced, program.skipped);
-    // If a server generates its tools from a document and its code doesn't show their effects, the
-    // document does.
+    // A server may generate its tools from a document.
+    // If its code doesn't show their effects, the document does.
     const operation = found.every(({ handler }) => handler !== undefined)
       ? () => undefined
       : operationsIn(program);
@@ -160,14 +160,13 @@ function traceOne(
   if (machine.isOver) return nothing(name, 'there was no time left');
   const candidates = [...(handlers.found.get(name) ?? [])].sort((a, b) => a.rank - b.rank);
   const [best] = candidates;
-  // A dispatcher that receives the name shows how the arguments reach the handler.
+  // Following a dispatcher with the tool's name shows how the arguments reach the handler.
   for (const dispatcher of best?.rank === 1 ? [] : handlers.dispatchers.slice(0, 6)) {
     const { hits, traced, visited } = runOne(machine, interpreter, handlers, name, dispatcher);
     const reached = candidates.find((one) => visited.has(functionIn(one)?.node as Node));
     if (reached !== undefined)
       return { ...traced, handler: placeOfHandler(machine, reached) ?? traced.handler };
-    // A function that only contains the name is a guess. A dispatcher that compares the name is
-    // not.
+    // A dispatcher that compares the name is better evidence than a name in a function.
     if (hits > 0 && (best === undefined || best.rank >= GUESSED)) return traced;
   }
   if (best === undefined) return nothing(name, 'its handler was not found');
@@ -206,7 +205,7 @@ function runOne(
       const value = machine.invoke(fn, self, args, { module: fn.module, node: fn.node });
       returned = mergeTags(deepTags(value, 6), machine.touch(value, 6));
     });
-    if (!isDone) machine.unknownCall('it takes more steps than are followed');
+    if (!isDone) machine.unknownCall('it takes too many steps to be followed');
   });
   machine.toolName = undefined;
   const { entries, firstHit, hits, reads, unknowns, visited } = met;
@@ -218,7 +217,10 @@ function runOne(
   };
 }
 
-/** Returns the effect of an observation, with the argument that decides whether it happens. */
+/**
+ * Returns how certain an effect is under these conditions, and the argument that decides whether it
+ * happens.
+ */
 function certaintyOf(conditions: readonly Condition[]): {
   readonly certainty: 'does' | 'may';
   readonly argument?: string;
@@ -237,7 +239,8 @@ function certaintyOf(conditions: readonly Condition[]): {
 // ── from observations to effects ──
 function finish(machine: Machine, traced: readonly Traced[], skipped: readonly Skipped[]): Trace {
   const handled = traced.filter(({ handler }) => handler !== undefined);
-  // Tools that share a guessed handler look alike only because of the guess.
+  // Tools with the same guessed handler count once.
+  // Their effects are only the same because of the guess.
   const handlers = new Set(handled.map(({ guess, name }) => guess ?? name)).size;
   const all = new Map(traced.map((one) => [one.name, effectsOf(machine, one, handled)]));
   const count = (
@@ -256,7 +259,8 @@ function finish(machine: Machine, traced: readonly Traced[], skipped: readonly S
   const booked = count(
     (key, { ways }) => new Set([...ways.values()].flat().map((root) => `${root} ${key}`)),
   );
-  // Several tools use the same logging, and nearly all tools reach the code around the handlers.
+  // Returns true if an effect is the server's.
+  // Most tools share its logging, and all share the code around the handlers.
   const isShared = (key: string, { ways, effect }: Met): boolean =>
     effect.access !== 'read' &&
     [...ways.values()].every((roots) =>
@@ -284,7 +288,10 @@ function finish(machine: Machine, traced: readonly Traced[], skipped: readonly S
   return { tools, shared: [...shared.values()], skipped };
 }
 
-/** An effect of a tool. `ways` contains the logging functions on each path to it. */
+/**
+ * An effect of a tool. For each path to the effect, `ways` contains the functions that may be
+ * shared with other tools.
+ */
 interface Met {
   readonly effect: Effect;
   readonly ways: ReadonlyMap<string, readonly string[]>;
@@ -312,7 +319,7 @@ function effectsOf(
     )
       continue;
     const { certainty, argument: named } = certaintyOf(entry.conditions);
-    // An argument that leads to an unknown call doesn't decide the call's effect.
+    // For an unknown call, the argument only decides whether it's made, not what it does.
     const argument = entry.effect.access === 'unknown' ? undefined : named;
     const effect: Effect = {
       ...entry.effect,
@@ -334,7 +341,7 @@ function effectsOf(
   return met;
 }
 
-/** Returns the functions on a call's path that log, or that get or check shared things. */
+/** Returns the functions on a call's path that log, or that get or check something shared. */
 function rootsOf(machine: Machine, entry: Entry): readonly string[] {
   const once = entry.conditions
     .flatMap(({ tags }) => tags)
@@ -361,8 +368,8 @@ const strength = ({ certainty, argument }: Effect): number =>
   certainty === 'does' ? 2 : argument === undefined ? 0 : 1;
 
 /**
- * Returns true if the changed memory reaches an answer, or if another tool reads it elsewhere. A
- * lock, a rate limit or a counter is only read where it's changed.
+ * Returns true if the changed memory reaches an answer, or if another tool reads it in a different
+ * function. Locks, rate limits and counters are only read in the function that changes them.
  */
 function isSeen(state: string, traced: Traced, handled: readonly Traced[]): boolean {
   const tag = `state:${state}`;

@@ -1,11 +1,11 @@
 import type { Value } from './values.js';
 
-/** The conditions of words that are only sometimes in their list. */
+/** The conditions under which a word is in its list, for words that aren't always in it. */
 const conditionsOf = new WeakMap<Value, readonly unknown[]>();
 
 /**
- * Returns a word that is in its list only under these conditions. @default the conditions are
- * unknown
+ * Returns a copy of a word, marked as being in its list only under some conditions. By default, the
+ * conditions are unknown.
  */
 export function perhaps(value: Value, under: readonly unknown[] = [{}]): Value {
   if (under.length === 0 || (value.t !== 'const' && value.t !== 'unknown')) return value;
@@ -14,7 +14,7 @@ export function perhaps(value: Value, under: readonly unknown[] = [{}]): Value {
   return word;
 }
 
-/** Returns true if a word is always in its list when these conditions are met. */
+/** Returns true if a word is certainly in its list under these conditions. */
 export function isSure(word: Value, conditions: readonly unknown[]): boolean {
   return (conditionsOf.get(word) ?? []).every((each) => conditions.includes(each));
 }

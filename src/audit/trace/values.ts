@@ -2,8 +2,8 @@ import { wordsIn, type KnownValue } from '../known/known-value.js';
 import type { Node, Module } from './program.js';
 
 /**
- * The sources of a value: `arg:<name>` for the tool's arguments, `env:<name>`, `state:<place>` for
- * memory, and `tmp` for temporary paths.
+ * The sources of a value: `arg:<name>` for an argument of the tool, `env:<name>` for an environment
+ * variable, `state:<place>` for memory, and `tmp` for a temporary path.
  */
 export type Tags = readonly string[];
 type Primitive = string | number | boolean | bigint | null | undefined;
@@ -17,8 +17,8 @@ interface Const {
   readonly tags: Tags;
 }
 /**
- * An unknown value. With `data`, it's a string, number, list or similar value from JavaScript, Node
- * or JSON, whose methods have no effects outside the process.
+ * An unknown value. With `data`, it's a string, number, list or similar value, and its methods have
+ * no effects outside the process.
  */
 interface Unknown {
   readonly t: 'unknown';
@@ -40,7 +40,7 @@ export interface Obj {
   readonly props: Map<string, Value>;
   items: Value[];
   rest: Value | undefined;
-  /** True if some items of the list may be missing. */
+  /** True if some of the list's items may be missing. */
   open: boolean;
   cls: ClassValue | undefined;
   proto: Value | undefined;
@@ -67,7 +67,7 @@ export interface ClassValue {
   /** The prototype with the methods of its instances. */
   readonly methods: Obj;
 }
-/** A value that is read on demand, such as an import or getter. */
+/** A value that is only computed when it's read, such as an import or getter. */
 interface Accessor {
   readonly t: 'accessor';
   readonly get: (self: Value, place: Place) => Value;
@@ -89,7 +89,7 @@ export interface External {
   readonly pkg: string;
   readonly path: readonly string[];
   readonly args: readonly Value[];
-  /** The fields of an argument schema. A field has its default, and whether it's optional. */
+  /** The fields of an argument schema. Each field says if it's optional and what its default is. */
   readonly shape?: Obj | undefined;
   readonly fallback?: Value | undefined;
   readonly optional?: boolean;
@@ -133,35 +133,36 @@ const MAX_TAGS = 24;
 const MAX_TEXT = 20_000;
 const NO_TAGS: Tags = [];
 
-/** Globals of other environments, which Node doesn't have. */
+/** Globals of other environments. Node doesn't have them. */
 export const ELSEWHERE: ReadonlySet<string> = new Set(
   wordsIn('Bun Deno window document EdgeRuntime WorkerGlobalScope importScripts self'),
 );
 
 export const constant = (v: Primitive, tags: Tags = NO_TAGS): Const => ({ t: 'const', v, tags });
-/** Returns a string value, with or without holes. */
+/** Returns a string value. The text may contain holes. */
 export const textual = (text: string, tags: Tags = NO_TAGS): Const =>
   constant(text.slice(0, MAX_TEXT), tags);
 export const UNDEFINED = constant(undefined);
-/** Returns an unknown value, whose methods have unknown effects. */
+/** An unknown value whose methods have unknown effects. */
 export const UNKNOWN: Unknown = { t: 'unknown', tags: NO_TAGS, data: false };
 export const DATA: Unknown = { t: 'unknown', tags: NO_TAGS, data: true };
 
-/**
- * Returns data whose sources are known, but not its value. With `data: false`, it returns an
- * unknown value.
- */
+/** Returns an unknown value with known sources. By default, it's data. */
 export const unknown = (tags: Tags = NO_TAGS, data = true): Unknown =>
   tags.length === 0 ? (data ? DATA : UNKNOWN) : { t: 'unknown', tags, data };
-/** Returns an unknown value. It's data only if all given values are data. */
+/**
+ * Returns an unknown value with the sources of all given values. It's data only if all given values
+ * are data.
+ */
 export const unknownLike = (...values: readonly Value[]): Unknown =>
   unknown(allTags(values), values.every(isData));
 /**
- * Returns the value under a computed name. Nothing is known about it, so calling it is reported.
+ * Returns the value of something that couldn't be read, such as a module with a computed name. A
+ * call of such a value is reported.
  */
 export const unread = (what: string): Value => unknown([`unread:${what}`], false);
 
-/** Returns true for plain data, which only has built-in methods. */
+/** Returns true for plain data. Plain data only has built-in methods. */
 export function isData(value: Value): boolean {
   if (value.t === 'unknown') return value.data;
   return value.t === 'const' || (value.t === 'union' && value.of.every(isData));
@@ -227,8 +228,8 @@ export function join(...values: readonly Value[]): Value {
 }
 
 /**
- * Adds a value to an object under an unknown key. It may replace any other value, but never a method
- * by plain data. A table of methods keeps them, too, because each usually has its own key.
+ * Adds a value to an object under an unknown key. The new value may replace any old value that
+ * isn't a method. A method is only replaced by a value that is neither plain data nor a method.
  *
  * @returns A function that restores the object.
  */
@@ -250,12 +251,12 @@ export function fillWith(object: Obj, value: Value): () => void {
 const isJson = (value: Value): boolean => isData(value) || argumentsIn(tagsOf(value)).length > 0;
 
 const isState = (tag: string): boolean => tag.startsWith('state:');
-/** Returns the memory that a value was last read from. */
+/** Returns the place in memory that a value was last read from. */
 export const stateOf = (value: Value): string | undefined =>
   tagsOf(value).findLast(isState)?.slice(6);
 export const isPartial = (value: Value): boolean =>
   value.t === 'const' && typeof value.v === 'string' && value.v.includes(HOLE);
-/** Returns true for a constant that is the same at the next call. */
+/** Returns true for a constant that will be the same in the next call. */
 export const isFixed = (value: Value): value is Const =>
   value.t === 'const' && !isPartial(value) && !value.tags.some(isState);
 export const isNothing = (value: Value): boolean =>
@@ -267,10 +268,7 @@ export function solid(value: Value): readonly Value[] {
   return all.length === 1 ? all : all.filter((one) => !isNothing(one));
 }
 
-/**
- * Returns true for a truthy value and false for a falsy one. Returns undefined if both are
- * possible.
- */
+/** Returns true for a truthy value, false for a falsy value, and undefined if both are possible. */
 export function truth(value: Value): boolean | undefined {
   if (value.t === 'unknown') return undefined;
   if (value.t === 'union') {
@@ -290,11 +288,13 @@ export function textOf(value: Value): string {
   return HOLE;
 }
 
-/** Returns the possible strings of a value. */
+/** Returns the strings that a value may be. */
 export const textsOf = (value: Value): readonly string[] =>
   options(value).flatMap((one) => (one.t === 'const' && typeof one.v === 'string' ? [one.v] : []));
 
-/** Returns a constant for the tables of known calls, or undefined for an unknown value. */
+/**
+ * Converts a value to a constant for the tables of known calls. An unknown value becomes undefined.
+ */
 export function toPlain(value: Value, depth = 4): KnownValue {
   if (value.t === 'const')
     return typeof value.v === 'bigint' || isPartial(value) ? undefined : value.v;
@@ -322,8 +322,8 @@ export function keyOf(value: Value): string | undefined {
 }
 
 /**
- * Returns true if two values are the same, and undefined if that's unknown. It assumes a system
- * other than Windows.
+ * Returns true if two values are the same, false if they differ, and undefined if that's unknown.
+ * It assumes that the platform isn't Windows.
  */
 export function isSame(left: Value, right: Value): boolean | undefined {
   if (isFixed(left) && isFixed(right)) return left.v === right.v;
@@ -333,7 +333,10 @@ export function isSame(left: Value, right: Value): boolean | undefined {
   return isMade || (one.v === 'win32' && tagsOf(other).includes('platform')) ? false : undefined;
 }
 
-/** Applies an operator to two values. It computes numbers, and joins strings with holes for `+`. */
+/**
+ * Applies an operator to two values. It computes numbers, and for `+` it joins strings and keeps
+ * their holes.
+ */
 export function operate(operator: string, left: Value, right: Value): Value {
   const tags = allTags([left, right]);
   const all = options(left).flatMap((a) =>

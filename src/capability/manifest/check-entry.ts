@@ -29,14 +29,17 @@ export function checkEntry(fields: Readonly<Record<string, unknown>>): readonly 
   return [...wrong, ...missingParameters(fields), ...warnings];
 }
 
-/** Maximum number of unknown keys reported per entry, because each suggestion takes time. */
+/**
+ * Maximum number of unknown keys reported per entry. Each report includes a suggestion, which takes
+ * time.
+ */
 const MOST_UNKNOWN = 20;
 
 function missingParameters({
   parameters,
   providers,
 }: Readonly<Record<string, unknown>>): readonly EntryFinding[] {
-  // The input of a tool that wraps an MCP server's tool is described by the server.
+  // If a tool wraps a tool of an MCP server, the server describes the input.
   const standsForMcp =
     Array.isArray(providers) &&
     providers.some((each) => isPlainObject(each) && each['name'] === 'mcp');

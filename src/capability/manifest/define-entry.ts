@@ -8,11 +8,11 @@ import { definitionOf, type Execute, type ToolDefinition } from '../../tool/tool
 import { type ManifestEntry } from './manifest-entry.js';
 
 /**
- * Conversions, by kind, for values that are written differently in manifests and in tool options. Each kind has
- * already been checked.
+ * Converts values that are written differently in manifests and in tool options, by their kind. The
+ * values have already been checked.
  *
- * Seconds become milliseconds, `default_timeout: 0` becomes `undefined` so that the executor's
- * default applies, and `auth.envs` becomes a map of variables and whether each is required.
+ * Seconds become milliseconds. `default_timeout: 0` becomes `undefined`, so that the executor's
+ * default applies. `auth.envs` becomes a map that says whether each variable is required.
  */
 const READ: { readonly [Kind in FieldKind]?: (value: never) => unknown } = {
   priority: (value: string | Priority) =>
@@ -32,7 +32,7 @@ function isRequest(example: unknown): example is string {
   return typeof example === 'string' && example.trim() !== '';
 }
 
-/** Returns capabilities trimmed, in order, without blanks and case-insensitive duplicates. */
+/** Returns the trimmed capabilities in order, without blanks and case-insensitive duplicates. */
 function normalizeCapabilities(capabilities: readonly string[]): readonly string[] {
   const trimmed = capabilities.map((each) => each.trim());
   const keys = trimmed.map((each) => each.toLowerCase());
@@ -79,10 +79,11 @@ function scopesOf(scopes: ManifestAuth['scopes'] = []): readonly string[] {
 }
 
 /**
- * Returns the variables, and whether the tool works without each of them.
+ * Returns the environment variables, and whether each is required or optional.
  *
- * If the entry only lists variables, a single variable is required if `auth.required` says so. If
- * there are several, each is optional, because any of them may be enough.
+ * The entry may list variables without saying which are required. A single variable is then
+ * required if `auth.required` is true. Several variables are optional, because any of them may be
+ * enough.
  */
 function environmentOf({
   required,
@@ -118,19 +119,19 @@ function needOf(value: {
 /** The schema for tools that don't describe their input. */
 const ANY_INPUT = Object.freeze({ type: 'object' });
 
-/** Entry keys that correspond to tool options. All other keys are kept as metadata. */
+/** The keys of an entry that correspond to tool options. All other keys are kept as metadata. */
 const OPTION_KEYS = fieldsOn('manifest').flatMap(([name, { wire: key, kind, from }]) =>
   from === undefined && name !== 'metadata'
     ? [{ key, option: name as keyof ToolOptions, read: READ[kind] }]
     : [],
 );
 
-/** Each option's key in manifests. */
+/** The manifest key for each tool option. */
 export const KEY_OF_OPTION: ReadonlyMap<string, string> = new Map(
   OPTION_KEYS.map(({ key, option }) => [option, key]),
 );
 
-/** Replaces option names in a message with manifest keys, except in quotes. */
+/** Replaces the names of options in a message with manifest keys, except inside quotes. */
 export function inManifestKeys(message: string): string {
   return message.replace(
     /"(?:[^"\\]|\\.)*"|\b[a-z]+[A-Z][A-Za-z]*\b/g,
@@ -141,9 +142,9 @@ export function inManifestKeys(message: string): string {
 /**
  * Returns the tool that a manifest entry describes, equivalent to a tool declared in code.
  *
- * The axes are inferred from `side_effects` as usual. `safety_level` can raise the danger, but
- * never lower it. Keys without an option (`cost_unit`, `requires_flags` …) are kept under
- * `metadata`.
+ * Safety metadata is inferred from `side_effects` as for tools in code. `safety_level` can raise
+ * the danger, but never lower it. Keys without an option (`cost_unit`, `requires_flags` …) are kept
+ * under `metadata`.
  *
  * @param entry A checked entry.
  * @param execute The tool's function, if it's known.

@@ -18,7 +18,7 @@ export interface FileContent {
 
 const KINDS = { skills: 'skill', jobs: 'job', tasks: 'task' } as const;
 
-/** Parses the content that was read from a file. */
+/** Parses the text of a file. */
 export function parseFile(
   { file, owner, kind }: Pick<ManifestFile, 'file' | 'owner' | 'kind'>,
   read: Awaited<ReturnType<typeof readTextFile>>,

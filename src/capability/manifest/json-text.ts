@@ -16,7 +16,7 @@ export interface Position {
 
 export type Path = readonly (string | number)[];
 
-/** A problem for the author of a text. An error makes its entry unusable. */
+/** A problem that the author of a text should fix. An error makes the entry unusable. */
 export interface EntryFinding {
   readonly path: Path;
   readonly message: string;
@@ -29,22 +29,20 @@ interface EntryList {
   readonly list: readonly unknown[];
   /** The path of the list. */
   readonly base: Path;
-  /** Warnings about keys that occur twice, with paths from the top of the text. */
+  /** Warnings about keys that occur twice. Paths start at the top of the text. */
   readonly findings: readonly EntryFinding[];
   /** Returns the position of a value, or of the nearest enclosing value if it's missing. */
   readonly positionAt: (path: Path) => Position;
 }
 
-/**
- * Maximum characters, entries and nesting depth of a text, all far above those of real manifests.
- */
+/** Maximum characters, entries and nesting depth of a text. Real manifests are far smaller. */
 const MAX_TEXT_LENGTH = 1_048_576;
 const MAX_ENTRIES = 1_000;
 const MAX_DEPTH = 64;
 
 /**
- * Parses a JSON list, or an object with a list under a key, or explains why the text is unusable.
- * Comments and trailing commas are errors. Never throws.
+ * Parses a text that is a JSON list, or an object with a list under `key`. Returns an explanation
+ * if the text is unusable. Comments and trailing commas are errors. Never throws.
  */
 export function readList(
   source: string,
@@ -58,14 +56,14 @@ export function readList(
   });
   if (text.length > MAX_TEXT_LENGTH)
     return refused('The file is larger than 1 MiB. Split it into several files.');
-  // The parser is recursive and would overflow the stack.
+  // The parser is recursive, so a deeply nested text would overflow the stack.
   const tooDeep = depthFault(text);
   if (tooDeep !== undefined)
     return refused(`The JSON has more than ${MAX_DEPTH} levels. Flatten it.`, tooDeep);
   const errors: ParseError[] = [];
   const root = parseTree(text, errors, { disallowComments: true });
   const [first] = errors.sort((a, b) => a.offset - b.offset);
-  // The parser only reports what is missing after the comma.
+  // The parser doesn't report the comma itself, only that a value is missing after it.
   const comma = /,\s*$/.exec(text.slice(0, first?.offset ?? 0));
   if (first !== undefined && comma !== null && /[\]}]/.test(text.charAt(first.offset)))
     return refused(
@@ -108,8 +106,8 @@ export function parseErrorWords(error: ParseError | undefined): string {
 }
 
 /**
- * Returns the offset at which the text is nested too deeply. Strings end at the end of their line,
- * as in the parser.
+ * Returns the offset at which the text is nested too deeply. Like the parser, it ends an unclosed
+ * string at the end of its line.
  */
 function depthFault(text: string): number | undefined {
   let depth = 0;
@@ -137,7 +135,7 @@ function* doubleKeys({ type, children = [] }: Node, path: Path): Generator<Entry
 
 /**
  * Returns the node at a path, or the nearest enclosing node. For a duplicate key, returns the last
- * node, because its value counts.
+ * node, because JSON uses its value.
  */
 function nodeAt(root: Node, path: Path): Node {
   let node = root;

@@ -22,9 +22,9 @@ export interface MappedFunction {
 
 /** Options for `loadFunctionMap`. */
 export interface LoadFunctionMapOptions {
-  /** A folder with manifests. Use either this or `files`. @default none */
+  /** A folder with manifests. Pass either `root` or `files`. @default none */
   readonly root?: string | URL;
-  /** Manifest files. Use either these or `root`. @default none */
+  /** Manifest files. Pass either `files` or `root`. @default none */
   readonly files?: string | URL | readonly (string | URL)[];
   /**
    * The persona that uses the map. If omitted, the map contains only shared tools that every
@@ -34,8 +34,8 @@ export interface LoadFunctionMapOptions {
   /** The tools' functions, by name or `handler_ref`. @default none */
   readonly handlers?: Handlers;
   /**
-   * Modules that you imported. Their exported functions and tools run the tools with the same
-   * names. Handlers take precedence.
+   * Modules that you imported. An exported function or tool runs the manifest's tool with the same
+   * name. `handlers` take precedence.
    * @default none
    */
   readonly modules?: object | readonly object[];
@@ -45,7 +45,7 @@ export interface LoadFunctionMapOptions {
 
 const schema = z.strictObject({
   ...loadShape,
-  // `loadManifest` checks them.
+  // `loadManifest` checks the files.
   root: z.custom<string | URL>().optional(),
   files: z.custom<NonNullable<LoadFunctionMapOptions['files']>>().optional(),
   modules: anObject<object | readonly object[]>('imported modules').optional(),
@@ -55,10 +55,10 @@ const schema = z.strictObject({
  * Loads the tools in manifests with the functions that run them: `{name: {callable, metadata}}`,
  * frozen.
  *
- * A persona's own entry replaces the shared entry with the same name. Allow-lists apply,
- * case-insensitively. The callable runs the tool directly, bypassing schema, policy and approval.
- * For a model's calls, register the definitions and use an executor. A tool without a known
- * function is listed, and its callable throws `NOT_EXECUTABLE`.
+ * A persona's own entry replaces the shared entry with the same name. Tools whose allow-list
+ * excludes the persona are left out. The callable runs the tool directly, without schema, policy or
+ * approval. For a model's calls, register the definitions and use an executor. If a tool has no
+ * known function, its callable throws `NOT_EXECUTABLE`.
  *
  * @throws ToolManifestValidationError, which lists every error of every file, unless `onInvalid` is
  * `quarantine`.
@@ -86,7 +86,7 @@ export async function loadFunctionMap(
     ...(asked !== undefined && { persona: asked }),
   });
 
-  // Has no prototype, so that names like `constructor` exist only if a tool has them.
+  // The map has no prototype, so a name like `constructor` exists only if a tool has it.
   const map = Object.create(null) as Record<string, MappedFunction>;
   for (const { entry, definition, persona } of entries) {
     const isForAll = persona === undefined && definition.personaAllowlist === undefined;

@@ -28,11 +28,11 @@ import type { DeclaredTool, ExecuteOf } from './read-manifest.js';
 export type ManifestSource =
   string | URL | readonly (string | URL)[] | { readonly root: string | URL };
 
-/** Functions by their tool's name or `handler_ref`. */
+/** Functions, by the tool's name or `handler_ref`. */
 export type Handlers =
   ReadonlyMap<string, Execute<never>> | Readonly<Record<string, Execute<never>>>;
 
-/** Option fields of both loaders. `handlerMap` checks each handler. */
+/** Option fields that both loaders share. `handlerMap` checks the handlers. */
 export const loadShape = {
   persona: text().optional(),
   handlers: z.custom<Handlers>().optional(),
@@ -62,7 +62,7 @@ export function handlerMap(handlers: unknown): ReadonlyMap<string, Execute<never
   return works as ReadonlyMap<string, Execute<never>>;
 }
 
-/** Returns a function that finds a tool's function by `handler_ref`, or else by name. */
+/** Returns a look-up for a tool's function, by `handler_ref` or else by name. */
 export function workOf(works: ReadonlyMap<string, Execute<never>>): ExecuteOf {
   return ({ name, handler_ref: reference }) => works.get(reference ?? name) ?? works.get(name);
 }
@@ -76,8 +76,7 @@ export interface LoadManifestOptions {
    */
   readonly onInvalid?: 'throw' | 'quarantine';
   /**
-   * The persona whose tools are loaded: the shared tools and its own, which replace shared tools
-   * with the same name.
+   * The persona whose tools are loaded. Its own tools replace shared tools with the same name.
    * @default all
    */
   readonly persona?: string;
@@ -87,11 +86,11 @@ export interface LoadManifestOptions {
 
 const schema = z.strictObject(loadShape satisfies FieldsOf<LoadManifestOptions>);
 
-/** A usable tool from a manifest file, and where it comes from. */
+/** A usable tool from a manifest file, and its place there. */
 export interface LoadedEntry {
-  /** The position in the list, from 0. */
+  /** The entry's index in the file's list, from 0. */
   readonly index: number;
-  /** The line where it starts, from 1. */
+  /** The line where the entry starts, from 1. */
   readonly line: number;
   /** The entry's text in the file, frozen, without its function-calling wrapper. */
   readonly entry: ManifestEntry;
@@ -113,7 +112,7 @@ export interface LoadedManifest {
   readonly entries: readonly LoadedEntry[];
   /** The errors and warnings of all files. */
   readonly issues: readonly ManifestIssue[];
-  /** The number of entries in the files, usable or not, for any persona. */
+  /** The number of entries in the files, including unusable ones and those of other personas. */
   readonly total: number;
 }
 
@@ -122,7 +121,7 @@ export interface LoadedManifest {
  *
  * A source is a path, several paths, or `{root}` for everything in a folder (see
  * `findManifestFiles`). A file has at most 1 MiB and 1,000 tools. Warnings, such as unknown keys,
- * appear among the issues but don't cause anything to be refused.
+ * are in `issues`, but nothing is refused because of them.
  *
  * @throws ToolManifestValidationError, which lists every error of every file. With `onInvalid:
  * 'quarantine'`, the errors are in the result's `issues` instead. An unreadable file counts as an
@@ -195,7 +194,7 @@ async function manifestFilesOf(
   return { files, issues };
 }
 
-/** Returns the first tool for each owner and name. Reports the others. */
+/** Returns the first tool for each owner and name, and reports duplicates. */
 export function withoutDuplicates<Tool extends DeclaredTool>(
   tools: readonly Tool[],
   findings: (CapabilityFinding & Pick<Tool['place'], 'line' | 'column'>)[],
@@ -217,8 +216,8 @@ export function withoutDuplicates<Tool extends DeclaredTool>(
 }
 
 /**
- * Returns the shared tools and a persona's own, which replace shared tools with the same name.
- * Applies allow-lists.
+ * Returns a persona's own tools, and the shared tools that they don't replace. Tools whose
+ * allow-list excludes the persona are left out.
  */
 function toolsFor<Tool extends DeclaredTool>(
   tools: readonly Tool[],

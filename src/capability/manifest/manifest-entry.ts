@@ -18,8 +18,8 @@ const LONGEST_SECONDS = Math.floor(LIMITS.timerMs / 1_000);
 
 const labels = list(text());
 /**
- * Returns the schema for a map that is only checked, never rebuilt, because zod would drop a key
- * called `__proto__`.
+ * Returns the schema for a map. It checks the map without rebuilding it, because zod would drop a
+ * key called `__proto__`.
  */
 const mapOf = <T extends z.ZodType>(item: T) => z.record(z.string(), item);
 const plainObject = () => mapOf(z.unknown());
@@ -150,7 +150,7 @@ const shape = Object.fromEntries(
 /**
  * The schema of one manifest tool, in the manifest's own format: snake_case keys, times in seconds.
  *
- * An unknown key is an issue here and becomes a warning, because `checkEntry` accepts it.
+ * An unknown key is an issue in this schema. `checkEntry` turns that issue into a warning.
  */
 export const manifestEntrySchema = z.strictObject({
   ...shape,
@@ -162,7 +162,7 @@ export const manifestEntrySchema = z.strictObject({
 
 type Plain = Readonly<Record<string, unknown>>;
 /**
- * A checked manifest tool. Documented keys have their documented form; other keys may have any
+ * A checked manifest tool. Documented keys have their documented form. Other keys may have any
  * value.
  */
 export type ManifestEntry = Readonly<z.input<typeof manifestEntrySchema>> & Plain;
@@ -174,15 +174,15 @@ export const KNOWN_KEYS = {
   providers: Object.keys(provider.shape),
 };
 
-/** The draft that editors support best. */
+/** The draft of JSON Schema that editors support best. */
 const TARGET = 'draft-7';
 
 /**
  * The JSON Schema (draft 7) of a manifest file, for editors and other validators.
  *
  * It's generated from the schema that parses manifests, with a description of every field. It
- * accepts unknown keys. Problems that span several fields or files (contradictions, duplicate
- * names) are only found when a manifest is loaded.
+ * accepts unknown keys. It can't find problems that involve several fields or files, such as
+ * contradictions and duplicate names. They're reported when the manifest is loaded.
  */
 export const manifestJsonSchema: JsonSchema = createManifestJsonSchema();
 

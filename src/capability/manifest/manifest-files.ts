@@ -26,7 +26,7 @@ interface FolderFiles {
 type Places = Readonly<Record<ManifestFile['kind'], readonly string[]>>;
 
 /**
- * Locations of shared manifests below the root. The last locations come from the first design of
+ * Locations of shared manifests, relative to the root. The last ones come from the first design of
  * this format.
  */
 const SHARED: Places = {
@@ -37,7 +37,7 @@ const SHARED: Places = {
 };
 /** The folders that contain personas, below the root. */
 const PERSONA_FOLDERS = ['personas', 'modules/Personas'];
-/** Locations of a persona's manifests, below its folder. */
+/** Locations of a persona's manifests, relative to its folder. */
 const OWN: Places = {
   tools: ['Toolbox/functions.json', 'functions.json'],
   skills: ['Skills/skills.json', 'skills.json'],
@@ -48,11 +48,11 @@ const OF_PERSONA = /[\\/]personas[\\/]([^\\/]+)[\\/](?:Toolbox[\\/])?functions\.
 
 /**
  * Finds the manifests below a folder: `functions.json` (or `tools.json`), `skills.json`,
- * `jobs.json` and `tasks.json`, the last three also in `shared/`. For each persona, finds those in
- * `personas/<Persona>/`, also in its `Toolbox/`, `Skills/`, `Jobs/` and `Tasks/`. The folders
+ * `jobs.json` and `tasks.json`. The last three may also be in `shared/`. Each persona's files are
+ * in `personas/<Persona>/`, or in its `Toolbox/`, `Skills/`, `Jobs/` and `Tasks/`. The folders
  * `modules/Tools/tool_maps` and `modules/Personas/<Persona>` work as well.
  *
- * Doesn't follow symlinks that escape the folder. Never throws.
+ * Symlinks that lead out of the folder aren't followed. Never throws.
  */
 export async function findManifestFiles(folder: string): Promise<FolderFiles> {
   const root = resolve(folder);
@@ -93,7 +93,7 @@ export async function findManifestFiles(folder: string): Promise<FolderFiles> {
     const names = (listed ?? []).filter((name) => !name.startsWith('.')).sort(compareText);
     for (const persona of names) {
       const own = join(personas, persona);
-      // Links count as their targets, which are inside the folder.
+      // `stat` follows links, whose targets are inside the folder.
       if (!(await isInside(own)) || !(await stat(own).catch(() => undefined))?.isDirectory())
         continue;
       await add(own, OWN, persona);
@@ -118,7 +118,7 @@ export async function readTextFile(
 ): Promise<{ readonly text: string } | { readonly fault: string }> {
   try {
     const stats = await stat(path);
-    // Reading a named pipe would block until something writes to it.
+    // Reading from a named pipe would block until something writes to it.
     if (!stats.isFile()) return { fault: 'This is a folder or a device, not a file.' };
     if (stats.size > MAX_BYTES)
       return { fault: 'The file is larger than 1 MiB. Split it into several files.' };
@@ -136,10 +136,10 @@ const READ_FAULTS: Readonly<Record<string, string>> = {
 };
 
 /**
- * Returns a file's name for messages: relative to the working directory, with `/`.
+ * Returns a file's name for messages: its path relative to the working directory, with `/`.
  *
- * If the two share only the file system's root, a relative path would reveal the absolute one. Then
- * the name is relative to a parent folder, whose name is included.
+ * If file and working directory share only the file system's root, a relative path would reveal the
+ * absolute path. The name is then relative to a parent folder, starting with that folder's name.
  */
 export function shownPath(path: string, above = dirname(path), directory = process.cwd()): string {
   const steps = relative(directory, path).split(sep);

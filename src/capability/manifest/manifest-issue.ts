@@ -6,8 +6,8 @@ import type { Position } from './json-text.js';
 /**
  * A problem with a tool, skill, job or task.
  *
- * An error skips the entry, or keeps the last good content of a file or source. A warning changes
- * nothing.
+ * After an error, the entry is skipped, or the last valid content of the file or source is kept. A
+ * warning changes nothing.
  */
 export interface CapabilityFinding {
   /**
@@ -20,8 +20,8 @@ export interface CapabilityFinding {
    */
   readonly kind: 'invalid' | 'unreadable' | 'duplicate' | 'dangling';
   /**
-   * The severity. An error makes the entry unusable, or the whole file if there is no entry. A
-   * warning doesn't.
+   * The severity. An error makes the entry unusable, or the whole file if the finding names no
+   * entry. A warning doesn't.
    */
   readonly severity: 'error' | 'warning';
   /** The owner. `null` for shared items. */
@@ -31,9 +31,9 @@ export interface CapabilityFinding {
    * `code`.
    */
   readonly file: string;
-  /** The line, from 1. `null` if it isn't in a file. */
+  /** The line, from 1. `null` if the item isn't in a file. */
   readonly line: number | null;
-  /** The column, from 1, in UTF-16 units, as editors count. `null` if it isn't in a file. */
+  /** The column, from 1, in UTF-16 units as in editors. `null` if the item isn't in a file. */
   readonly column: number | null;
   /**
    * The place in the file, as a JSON pointer (RFC 6901): `/51/side_effects`. Empty for the whole
@@ -47,8 +47,8 @@ export interface CapabilityFinding {
 }
 
 /**
- * A finding in a manifest file. In `loadManifest`, the file is relative to the working directory if
- * possible.
+ * A finding in a manifest file. In results of `loadManifest`, the file is relative to the working
+ * directory if possible.
  */
 export interface ManifestIssue extends CapabilityFinding, Position {
   readonly line: number;
@@ -85,7 +85,7 @@ export function placeless(owner: string | null, file: string): Place {
   return { owner, file, line: null, column: null, path: '' };
 }
 
-/** Returns the message for a name that another item of the same owner already has. */
+/** Returns the message for a name that is already taken by another item of the same owner. */
 export function duplicateName(kind: string, name: string, first: string): string {
   return `The owner already has a ${kind} named ${describeValue(name)} (first in ${first}). Rename or remove one of them.`;
 }

@@ -10,7 +10,7 @@ export function personaKey(persona: string): string {
 
 /**
  * Returns true if an allow-list admits a persona. A missing list admits everyone, and an empty list
- * nobody. No list admits a missing persona.
+ * admits nobody. A caller without a persona is only admitted if the list is missing.
  */
 export function allowsPersona(
   allowlist: readonly string[] | undefined,
@@ -22,22 +22,25 @@ export function allowsPersona(
   );
 }
 
-/** The name that stands for the shared tools. */
+/** The name for the shared tools. */
 const SHARED = 'shared';
 /** Spellings that exclude the shared tools. */
 const WITHOUT_SHARED = /^(?:(?:[-!]|no-|without-)shared|shared[=:]false)$/;
-/** Spellings of the default, which includes shared tools. */
+/** Spellings that include the shared tools, which is the default. */
 const WITH_SHARED = /^shared[=:]true$/;
 
 /** A filter for personas by their `personaKey`. */
 interface PersonaFilter {
   readonly shared: boolean;
-  /** The requested personas. Empty for all. */
+  /** The requested personas. Empty if all are requested. */
   readonly wanted: ReadonlySet<string>;
   readonly excluded: ReadonlySet<string>;
 }
 
-/** Returns an owner's key. Empty for shared items, including those in a folder called `shared`. */
+/**
+ * Returns an owner's key. The key is empty for shared items, including items in a folder called
+ * `shared`.
+ */
 export function ownerKey(owner: string | null): string {
   const key = owner === null ? '' : personaKey(owner);
   return key === SHARED ? '' : key;
@@ -46,10 +49,10 @@ export function ownerKey(owner: string | null): string {
 /**
  * Parses a filter for personas: names in a list, or separated by commas.
  *
- * Shared items are included unless you add one of `-shared`, `!shared`, `no-shared`,
- * `without-shared`, `shared=false` or `shared:false`. Several names match any of these personas.
- * The name `shared` matches only the shared items. `-name` and `!name` exclude a persona. An
- * unknown persona matches the shared items. Blank names are ignored.
+ * Shared items match unless you add one of `-shared`, `!shared`, `no-shared`, `without-shared`,
+ * `shared=false` or `shared:false`. If you pass several names, items of any of these personas
+ * match. With the name `shared`, only shared items match. `-name` and `!name` exclude a persona. An
+ * unknown persona has no items of its own. Blank names are ignored.
  *
  * @throws ToolError `INVALID_ARGUMENT` if `shared=` has a value other than true or false.
  */

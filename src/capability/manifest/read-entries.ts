@@ -18,7 +18,7 @@ export interface RawEntry {
 }
 
 /**
- * The usable entries in a text. If the whole text is broken, there are no entries and one
+ * The usable entries in a text. For a text that can't be parsed, there are no entries and one
  * `unreadable` issue.
  */
 export interface ReadEntries<Item> {
@@ -74,7 +74,7 @@ export function readEntries<Item>(
   return { entries, issues, total: list.length };
 }
 
-/** Returns an entry's name, no matter what else is wrong with it. */
+/** Returns an entry's name, even if other parts of the entry are invalid. */
 export function nameOf(entry: unknown): string | undefined {
   if (!isPlainObject(entry)) return undefined;
   const { name } = { ...entry, ...(isPlainObject(entry['function']) && entry['function']) };

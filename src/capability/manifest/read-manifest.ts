@@ -8,13 +8,13 @@ import type { ManifestEntry } from './manifest-entry.js';
 import type { Place } from './manifest-issue.js';
 import { type Fields, readEntries, type ReadEntries } from './read-entries.js';
 
-/** A tool and where it comes from: a file, the program itself, or a source. */
+/** A tool and its origin: a file, the program itself, or a source. */
 export interface DeclaredTool {
   readonly owner: string | null;
   readonly entry: ToolEntry;
   /**
-   * The tool's text in its file, frozen, without its function-calling wrapper. `null` if it isn't
-   * from a file.
+   * The tool's entry in its file, frozen, without its function-calling wrapper. `null` if the tool
+   * isn't from a file.
    */
   readonly manifest: ManifestEntry | null;
   /** The file, `code`, or the name of the source. */
@@ -25,9 +25,9 @@ export interface DeclaredTool {
 /** A usable tool from a manifest file. */
 export interface ReadTool extends DeclaredTool {
   readonly manifest: ManifestEntry;
-  /** The position in the list, from 0. */
+  /** The entry's index in the file's list, from 0. */
   readonly index: number;
-  /** The line where it starts, from 1. */
+  /** The line where the entry starts, from 1. */
   readonly line: number;
   readonly place: Place & Position;
 }
@@ -73,8 +73,8 @@ export function readManifest(
 
 /**
  * Unwraps the function-calling form, `{type: "function", function: {name, description,
- * parameters}}`, with metadata next to `function` or inside it. Metadata inside it takes
- * precedence. `pathOf` returns a field's path in the text.
+ * parameters}}`. Metadata may be next to `function` or inside it, where it takes precedence.
+ * `pathOf` returns a field's path in the text.
  */
 function plainForm(raw: Fields): {
   readonly fields: Fields;
@@ -91,10 +91,13 @@ function plainForm(raw: Fields): {
   };
 }
 
-/** Stands in for an invalid name or description while the other fields are checked. */
+/** Replaces an invalid name or description while the other fields are checked. */
 const UNNAMED: object = { name: 'tool', description: 'tool' };
 
-/** Defines the tool without the invalid keys, to report contradictions at the same time. */
+/**
+ * Defines the tool without its invalid keys, so that contradictions are reported along with the
+ * other errors.
+ */
 function define(
   fields: Fields,
   findings: readonly EntryFinding[],

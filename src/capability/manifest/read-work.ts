@@ -19,8 +19,8 @@ const text = () => z.string().regex(/\S/, { error: "text that isn't blank" }).tr
 const texts = () => z.array(text());
 
 /**
- * The fields that every kind has. Names are as long as those of tools, because the page size of
- * lists depends on it.
+ * The fields that every kind has. Names have the same length limit as tool names, because the page
+ * size of lists depends on it.
  */
 const common = { name: text().max(128), required_tools: texts() };
 
@@ -56,7 +56,8 @@ const taskSchema = z.looseObject({
 });
 
 /**
- * A skill in the form of its file, in snake_case, with defaults. Other fields of the file are kept.
+ * A skill as its file describes it: in snake_case, with defaults filled in. Other fields of the
+ * file are kept.
  */
 export type SkillManifest = Readonly<z.output<typeof skillSchema>>;
 /**
@@ -65,7 +66,7 @@ export type SkillManifest = Readonly<z.output<typeof skillSchema>>;
  */
 export type JobManifest = Readonly<z.output<typeof jobSchema>>;
 /**
- * A task in the form of its file, in snake_case, with `extends` merged. Other fields of the file
+ * A task as its file describes it: in snake_case, with `extends` merged. Other fields of the file
  * are kept.
  */
 export type TaskManifest = Readonly<z.output<typeof taskSchema>>;
@@ -82,7 +83,7 @@ const WORK_SCHEMAS: Readonly<Record<WorkKind, z.ZodObject>> = {
   task: taskSchema,
 };
 
-/** An entry in a file of skills, jobs or tasks as written, not yet merged or checked. */
+/** An entry as written in a file of skills, jobs or tasks, before it's merged and checked. */
 export interface RawWork extends RawEntry {
   readonly kind: WorkKind;
 }
@@ -94,13 +95,13 @@ export interface CheckedWork<Kind extends WorkKind = WorkKind> {
 }
 
 /**
- * Merges entries with their bases, checks them, and skips invalid entries, reporting all their
- * errors.
+ * Merges entries with their bases and checks them. Invalid entries are skipped, and all their
+ * errors are reported.
  *
  * A job or task inherits from the base it `extends`. A persona's entry also inherits from the
- * shared entry with its name. An entry inherits every key that it doesn't set itself. Values aren't
- * merged. Bases may extend other bases. A base is looked up among the owner's entries, then among
- * the shared entries. An entry is never its own base.
+ * shared entry with its name. An entry inherits every key that it doesn't set itself. It replaces a
+ * key's whole value. Bases may extend other bases. A base is looked up among the owner's entries,
+ * then among the shared entries. An entry is never its own base.
  *
  * @param findings Problems are added to this list.
  */
@@ -137,7 +138,8 @@ export function checkWork<Kind extends WorkKind>(
 }
 
 /**
- * Returns a function that returns an entry with everything it inherits, or the reason why it can't.
+ * Returns a function that adds to an entry everything it inherits, or returns the reason why that's
+ * impossible.
  */
 function createMerge(entries: readonly RawWork[]): (raw: RawWork) => Fields | string {
   const keyOf = (owner: string | null, name: string) => `${ownerKey(owner)}/${name}`;

@@ -23,7 +23,7 @@ import {
 import type { SourceContent } from './capability-source.js';
 import { resolveWork, type ResolvedWork } from './resolve-work.js';
 
-/** One item of the registry. */
+/** An item of the registry. */
 type CapabilityRef = CapabilityChange['added'][number];
 
 /** The changes made by a refresh. */
@@ -38,17 +38,17 @@ export interface CapabilityChange extends Readonly<
   >
 > {
   readonly revision: number;
-  /** True if the result of any query, or a finding, is different. */
+  /** True if a finding or the result of any query has changed. */
   readonly changed: boolean;
 }
 
-/** The parts of a state at one moment. */
+/** The inputs that a state is built from. */
 export interface Inputs {
   readonly files: readonly FileContent[];
   readonly sources: readonly SourceContent[];
   /** The program's own tools, which are shared. */
   readonly code: readonly ToolDefinition[];
-  /** Problems of the folder itself. */
+  /** Problems with the folder itself. */
   readonly findings: readonly CapabilityFinding[];
 }
 
@@ -58,9 +58,9 @@ export interface CapabilityState extends ResolvedWork {
   readonly tools: OwnedNames<CapabilityTool>;
   /** The names of all personas that own or may use something, by `personaKey`. */
   readonly personas: ReadonlyMap<string, string>;
-  /** Each entry's owners. An entry may have several. */
+  /** The tools of each entry. An entry may be owned by several personas. */
   readonly ownersOf: ReadonlyMap<ToolEntry, readonly CapabilityTool[]>;
-  /** The items with digests of their content. */
+  /** The items, with digests of their content. */
   readonly contents: Contents;
 }
 
@@ -80,11 +80,11 @@ export const EMPTY: CapabilityState = Object.freeze({
 });
 
 /**
- * Builds the next state. A tool whose content is unchanged is still the same object.
+ * Builds the next state. If a tool's content is unchanged, its object is kept.
  *
- * Among tools with the same owner and name, the program's take precedence over files, and files
- * over sources. The others are reported. A tool without a function that stands for a source's tool
- * is joined with it.
+ * If several tools have the same owner and name, the program's tool is used, else the one from a
+ * file, else the one from a source. The others are reported. A tool without a function is joined
+ * with the source's tool that answers its calls.
  */
 export function build(inputs: Inputs, live: LiveFacts, before: CapabilityState): CapabilityState {
   const { files, sources, code } = inputs;
@@ -147,9 +147,9 @@ function sameAs(
 }
 
 /**
- * Joins declared tools that have no function with the sources' tools that they stand for. `taken`
- * contains the definitions that they replace. A shared tool is never joined with a persona's tool
- * with the same name.
+ * Joins declared tools that have no function with the sources' tools that answer their calls.
+ * `taken` contains the sources' definitions that are replaced by joined tools. A shared tool is
+ * never joined with a persona's tool of the same name.
  */
 function join(
   declared: readonly DeclaredTool[],
@@ -170,7 +170,7 @@ function join(
         if (same !== undefined && isOwn) taken.add(same);
         return { ...tool, entry: entryOf(definition) };
       } catch (error) {
-        const message = `The tool couldn't be joined with the one it stands for: ${publicMessage(error).replace(/[.]$/, '')}.`;
+        const message = `The tool couldn't be joined with the source's tool that answers its calls: ${publicMessage(error).replace(/[.]$/, '')}.`;
         findings.push(findingAt(place, 'invalid', 'error', message, entry.name));
       }
     }

@@ -15,11 +15,11 @@ import type { DeclaredTool } from '../manifest/read-manifest.js';
  * read them.
  */
 export interface CapabilityTool {
-  /** The persona that owns it, as spelled. `null` for shared items. */
+  /** The persona that owns it, in the owner's spelling. `null` for shared items. */
   readonly owner: string | null;
   readonly name: string;
   readonly entry: ToolEntry;
-  /** The tool's text in its file, in snake_case. `null` for tools from code. */
+  /** The tool's entry in its file, in snake_case. `null` for tools from code. */
   readonly manifest: ManifestEntry | null;
   /** The file, relative to the root, or `code`, or the name of the source. */
   readonly source: string;
@@ -32,17 +32,14 @@ export interface CapabilityTool {
   /** The state of the credentials. Never contains a variable's value. */
   readonly authStatus: {
     readonly required: boolean;
-    /**
-     * True if a call can succeed as far as the environment shows. Only the service can check
-     * scopes.
-     */
+    /** True if the environment has the credentials. Only the service can check scopes. */
     readonly ready: boolean;
     /** The required variables that aren't set. */
     readonly missing: readonly string[];
   };
   readonly health: ToolHealth;
   /**
-   * The calls behind `health`, oldest first. Those of providers are under the names used in
+   * The calls that `health` is computed from, oldest first. Providers have the same names as in
    * `health`.
    */
   readonly samples: {
@@ -56,12 +53,15 @@ export interface CapabilityTool {
 interface WorkItem<Kind extends WorkKind> {
   readonly owner: string | null;
   readonly name: string;
-  /** The item's text in its file, in snake_case, merged with what it extends. */
+  /** The item's entry in its file, in snake_case, merged with the entries that it extends. */
   readonly manifest: WorkManifests[Kind];
   /** The file, relative to the root. */
   readonly source: string;
   readonly requiredTools: readonly string[];
-  /** The existing tools that it needs, including those of its skills. */
+  /**
+   * The tools that it needs, including those of its skills. Tools that don't exist are in
+   * `unresolved`.
+   */
   readonly tools: readonly CapabilityTool[];
   /** References to items that don't exist. */
   readonly unresolved: Readonly<Record<'skills' | 'tools' | 'tasks', readonly string[]>>;
@@ -90,8 +90,8 @@ export interface CapabilityJob extends WorkItem<'job'> {
   readonly personas: readonly string[];
   readonly requiredSkills: readonly string[];
   /**
-   * The capabilities that its skills require and have, then those of its tools, without
-   * case-insensitive duplicates.
+   * The capabilities that its skills require, those that its skills have, and those of its tools,
+   * without case-insensitive duplicates.
    */
   readonly requiredCapabilities: readonly string[];
   readonly health: HealthSummary;
@@ -101,7 +101,7 @@ export interface CapabilityJob extends WorkItem<'job'> {
   readonly available: boolean;
 }
 
-/** State that is evaluated when an item is read. */
+/** The health and environment from which an item's state is read. */
 export interface LiveFacts {
   readonly ledger: HealthLedger;
   readonly env: Environment;
@@ -143,7 +143,7 @@ export function createTool(
   });
 }
 
-/** Returns strings trimmed, without duplicates and blanks. */
+/** Returns the trimmed strings, without duplicates and blanks. */
 function textsOf(texts: readonly string[] = []): readonly string[] {
   return Object.freeze([...new Set(texts.map((text) => text.trim()).filter(Boolean))]);
 }
@@ -173,8 +173,8 @@ const NOT_REQUIRED: CapabilityTool['authStatus'] = Object.freeze({
 /**
  * Checks whether the variables that a tool declares are set.
  *
- * If all variables are optional, any one is enough. That also applies to a tool with several
- * providers, because only the router knows which of them it can use.
+ * If all variables are optional, one of them is enough. One is also enough for a tool with several
+ * providers, because only the router knows which provider it can use.
  */
 function authStatusOf(
   { auth, providers }: ToolEntry,
@@ -198,7 +198,9 @@ function authStatusOf(
 /** The items of several owners, by owner and name. */
 export class OwnedNames<Item extends Pick<CapabilityTool, 'owner' | 'name'>> {
   readonly #byOwner = new Map<string, Map<string, Item>>();
-  /** The items: shared ones first, then by persona and name, case-insensitively. */
+  /**
+   * The items. Shared items come first, then the others by persona and name, case-insensitively.
+   */
   readonly all: readonly Item[];
 
   /** @param items No two of them may have the same owner and name. */
@@ -216,12 +218,14 @@ export class OwnedNames<Item extends Pick<CapabilityTool, 'owner' | 'name'>> {
     return this.#byOwner.get(ownerKey(owner))?.get(name);
   }
 
-  /** Returns the item that a persona gets for a name: its own, or else the shared item. */
+  /** Returns the item that a persona sees under a name: its own item, or else the shared item. */
   seenBy(persona: string | null, name: string): Item | undefined {
     return this.own(persona, name) ?? this.own(null, name);
   }
 
-  /** Returns all items that a persona sees: its own in place of shared items with the same name. */
+  /**
+   * Returns all items that a persona sees. Its own items replace shared items with the same name.
+   */
   allSeenBy(persona: string | null): readonly Item[] {
     const own = this.#byOwner.get(ownerKey(persona));
     const shared = this.#byOwner.get('');

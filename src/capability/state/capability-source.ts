@@ -3,17 +3,17 @@ import { isToolDefinition, type ToolDefinition } from '../../tool/tool-definitio
 import { type CapabilityFinding, findingAt, placeless } from '../manifest/manifest-issue.js';
 import { ownerKey } from '../manifest/persona.js';
 
-/** A source's response. */
+/** The tools that a source returns. */
 export interface SourceTools {
   readonly definitions: readonly ToolDefinition[];
-  /** The owner of the tools. Without an owner they're shared. */
+  /** The persona that owns the tools. Without an owner, the tools are shared. */
   readonly persona?: string | null;
-  /** Problems that didn't keep the source from finding other tools. */
+  /** Problems with single tools. The source's other tools are still used. */
   readonly issues?: readonly string[];
   /**
-   * Joins a declared tool that has no function with the source's tool that it stands for. Returns
-   * `undefined` if there is none. A declared tool with the same name then replaces the source's
-   * own.
+   * Joins a declared tool that has no function with the source's tool that answers its calls.
+   * Returns `undefined` if the source has no such tool. A joined tool replaces the source's tool
+   * with the same name.
    */
   readonly join?: (declared: ToolDefinition) => ToolDefinition | undefined;
 }
@@ -23,18 +23,18 @@ export interface CapabilitySource {
   /** The source's name in findings and tools. */
   readonly name: string;
   /**
-   * Reads the current tools.
+   * Reads the source's current tools.
    *
    * @param options With `force`, the source lists its tools again even if it just did. A refresh
    * waits for every source, so use a timeout.
-   * @throws any error. The tools read before stay in use, and the failure is reported.
+   * @throws any error. The tools that were read last stay in use, and the failure is reported.
    */
   load(options: { readonly force: boolean }): Promise<SourceTools>;
   /** Calls `listener` with the tools whenever they change. Returns a function that unsubscribes. */
   onChange?(listener: (tools: SourceTools) => void): () => void;
 }
 
-/** A source's content. If the source failed, its last content. */
+/** A source's content, or its last content if the source failed. */
 export interface SourceContent {
   readonly name: string;
   readonly owner: string | null;
@@ -83,7 +83,8 @@ function contentOf(
   name: string,
   { definitions, persona = null, issues = [], join }: SourceTools,
 ): SourceContent {
-  if (!definitions.every(isToolDefinition)) throw new TypeError('not all are made with defineTool');
+  if (!definitions.every(isToolDefinition))
+    throw new TypeError('not all of the tools were made with defineTool');
   const owner = ownerKey(persona) === '' ? null : persona;
   const place = placeless(owner, name);
   return {

@@ -10,7 +10,8 @@ import { ownerKey } from '../manifest/persona.js';
 export interface ToolHealth {
   readonly tool: HealthSummary;
   /**
-   * The providers, by name. If two share a name, part of their configuration's digest is appended.
+   * The providers, by name. If two providers have the same name, part of the configuration's digest
+   * is appended.
    */
   readonly providers: Readonly<
     Record<
@@ -50,18 +51,21 @@ export interface ExecutionRecord {
   readonly provider?: string;
 }
 
-/** A provider's state in this process, which its calls in the log don't show. */
+/** A provider's state in this process. The calls in the log don't show this state. */
 interface RouterFacts {
   /** The backoff during which the router doesn't use the provider. */
   readonly ejected?: { readonly failures: number; readonly until: number } | undefined;
-  /** Time of its last success or recovery. Earlier failures no longer count as consecutive. */
+  /**
+   * Time of the provider's last success or recovery. Failures before it no longer count as
+   * consecutive.
+   */
   readonly inOrderAt?: number;
   readonly lastCheck?: number;
 }
 
 /**
  * Maximum number of tools and providers whose state is remembered. The least recently used are
- * dropped, because a catalogue's tools change.
+ * dropped, because tools come and go.
  */
 const MOST_REMEMBERED = 10_000;
 
@@ -69,12 +73,14 @@ const MOST_REMEMBERED = 10_000;
  * Records the health of each owner's tools and jobs.
  *
  * A health log stores the numbers. Shared items are recorded under their name, and a persona's
- * items under `name@persona`, so that a persona's tool doesn't affect the shared tool's record.
- * Tool names contain no `@`. The ledger combines what the log knows about other processes with the
- * events of this process's executors.
+ * items under `name@persona`, so that both have their own record. Tool names contain no `@`. The
+ * ledger combines the log's records of other processes with the events of this process's executors.
  */
 export class HealthLedger {
-  /** The number of reports received. Everything known about this process changes with it. */
+  /**
+   * The number of reports received. If it hasn't changed, neither has this process's part of the
+   * health.
+   */
   reports = 0;
   readonly #log: HealthLog;
   readonly #clock: Clock;
@@ -94,7 +100,7 @@ export class HealthLedger {
     try {
       await this.#log.load?.();
     } catch {
-      // The catalogue matters more than its numbers.
+      // The catalogue is usable without the numbers.
     }
   }
 
@@ -125,8 +131,8 @@ export class HealthLedger {
   /**
    * Applies an executor's reports about a tool's calls and providers.
    *
-   * @param counted True if the executor has already counted the call in this ledger's log, under
-   * the tool's bare name.
+   * @param counted True if the executor has already recorded the call in this ledger's log, under
+   * the tool's name without a persona.
    */
   hear(owner: string | null, entry: ToolEntry, event: ToolEvent, counted: boolean): void {
     const isCounted = counted && ownerKey(owner) === '';
@@ -134,7 +140,7 @@ export class HealthLedger {
       const { attempts, status, durationMs: latencyMs, provider, abandoned, at } = event;
       const success = status !== 'error';
       const more = { ...(provider !== undefined && { provider }), ...(abandoned && { abandoned }) };
-      // Refused calls and cached results say nothing about the tool.
+      // Without attempts, the call was refused or answered from the cache.
       if (attempts > 0)
         this.recordTool(owner, entry, { success, latencyMs, ...more }, at, isCounted);
       return;
@@ -170,8 +176,8 @@ export class HealthLedger {
   }
 
   /**
-   * Returns the last call in any process. The log doesn't contain which provider failed in other
-   * processes.
+   * Returns the last call in any process. If another process's call failed, the provider isn't
+   * known.
    */
   #lastInvocation(tool: string): ToolHealth['lastInvocation'] {
     const own = this.#lastCalls.get(tool) ?? null;
@@ -216,7 +222,7 @@ export class HealthLedger {
     });
   }
 
-  /** Returns the share of a tool's or job's recent calls that succeeded, or `null` without calls. */
+  /** Returns the success rate of a tool's or job's recent calls, or `null` if there are none. */
   rateOf(item: { readonly owner: string | null; readonly name: string }): number | null {
     const kind = 'entry' in item ? 'tool' : 'job';
     return this.#log.summary(kind, ledgerName(item.owner, item.name)).successRate;
@@ -236,7 +242,7 @@ function ledgerName(owner: string | null, name: string): string {
   return key === '' ? name : `${name}@${key}`;
 }
 
-/** The labels and identities of an entry's providers. Cached because digests take time. */
+/** A cache of the labels and identities of each entry's providers, because digests take time. */
 const labels = new WeakMap<ToolEntry, readonly (readonly [label: string, identity: string])[]>();
 
 /** Returns the names that routers use for a tool's providers. Equal names are merged. */
@@ -253,7 +259,10 @@ function labelsOf(entry: ToolEntry) {
   return made;
 }
 
-/** A provider and the names it's recorded under: here, and in routers, which don't know owners. */
+/**
+ * A provider and the names under which it's recorded: `name` in this ledger, and `router` in
+ * routers, which don't know owners.
+ */
 interface RecordedProvider {
   readonly label: string;
   readonly name: string;

@@ -7,7 +7,7 @@ import type { ExecuteOf } from '../manifest/read-manifest.js';
 
 interface KnownFile {
   readonly digest: string;
-  /** The content; for a broken file, its last good content with the current problem. */
+  /** The file's content. For a broken file, its last valid content and the current problem. */
   readonly content: FileContent;
 }
 
@@ -19,8 +19,9 @@ interface FolderContent {
 }
 
 /**
- * A manifest folder that is read repeatedly. Parses only files whose content has changed. Doesn't
- * trust a file's date or size, because two edits can happen in the same clock tick.
+ * A manifest folder that is read repeatedly. Parses only files whose content has changed. Changes
+ * are detected from the content and not from a file's date and size, because two edits can happen
+ * in the same clock tick.
  */
 export class ManifestFolder {
   readonly #root: string;
@@ -33,7 +34,8 @@ export class ManifestFolder {
   }
 
   /**
-   * Reads what has changed. Never rejects. If a file or folder can't be read, its last valid content is kept, and the problem is reported. Unchanged files keep the same content object.
+   * Reads the folder. Never rejects. If a file or folder can't be read, its last valid content is
+   * kept, and the problem is reported. Unchanged files keep the same content object.
    */
   async read(force: boolean): Promise<FolderContent> {
     const { files, issues } = await findManifestFiles(this.#root);
@@ -58,7 +60,7 @@ export class ManifestFolder {
     const digest = digestOf(read);
     if (before?.digest === digest && !force) return before;
     const content = parseFile(file, read, this.#executeOf);
-    // A file that is still being written can't be parsed either.
+    // The file may be broken because it's still being written, so its last valid content is kept.
     const broken = content.findings.find(({ kind }) => kind === 'unreadable');
     if (broken === undefined || !before?.content.total) return { digest, content };
     const message = `${broken.message} Until this is fixed, the file's last valid content stays in use.`;

@@ -28,8 +28,8 @@ export interface ResolvedWork {
 type Known = OwnedNames<{ readonly owner: string | null; readonly name: string }>;
 
 /**
- * Converts entries to skills, tasks and jobs: merged, checked, and with resolved references. A
- * dangling reference is a warning.
+ * Converts entries to skills, tasks and jobs. It merges and checks them, and resolves their
+ * references. A dangling reference is a warning.
  */
 export function resolveWork(
   entries: readonly RawWork[],
@@ -37,7 +37,10 @@ export function resolveWork(
   live: LiveFacts,
 ): ResolvedWork {
   const findings: CapabilityFinding[] = [];
-  /** Resolves an item's requirements. A job is available even if tasks in its graph have no manifest. */
+  /**
+   * Resolves an item's requirements. Tasks in a job's graph needn't have a manifest for the job to
+   * be available.
+   */
   const resolve = <Kind extends WorkKind>(
     { raw, manifest }: CheckedWork<Kind>,
     skills: OwnedNames<CapabilitySkill>,
@@ -137,8 +140,8 @@ export function resolveWork(
   return { skills, tasks, jobs, findings };
 }
 
-/** The fields that refer to other items, and the kind of those items. */
-const WHAT = { required_skills: 'a skill', required_tools: 'a tool', task_graph: 'a task' };
+/** The fields that refer to other items, and the kind of item that each field refers to. */
+const WHAT = { required_skills: 'skill', required_tools: 'tool', task_graph: 'task' };
 
 function danglingReference(
   { owner, placeOf }: RawWork,
@@ -148,12 +151,12 @@ function danglingReference(
   known: Known,
 ): CapabilityFinding {
   const owners = known.ownersOf(missing).map((each) => each.owner);
-  const whose = owner === null ? 'shared' : `of ${owner} or shared`;
+  const whose = owner === null ? 'shared items' : `items of ${owner} and the shared items`;
   const names = known.all.map((each) => each.name);
   const hint =
     owners.length > 0
-      ? `, which only ${owners.join(', ')} ${owners.length === 1 ? 'has' : 'have'}.`
+      ? `; only ${owners.join(', ')} ${owners.length === 1 ? 'has' : 'have'} it.`
       : `.${didYouMean(missing, names)}`;
-  const message = `${describeValue(missing)} is not ${WHAT[path[0]]} that is ${whose}${hint}`;
+  const message = `There is no ${WHAT[path[0]]} called ${describeValue(missing)} among the ${whose}${hint}`;
   return findingAt(placeOf(path), 'dangling', 'warning', message, name);
 }

@@ -45,11 +45,11 @@ export interface ExportedTool {
 export interface ExportedTools {
   readonly tools: readonly ExportedTool[];
   readonly codec: NameCodec;
-  /** Functions that reverse the export's changes to a tool's parameters, by the tool's own name. */
+  /** Functions that give renamed parameters their original names, by the tool's own name. */
   readonly restore: Map<string, (input: unknown) => unknown>;
 }
 
-/** The schema fields of the options that all exports share. */
+/** The schema of the options that all exports share. */
 export const exportShape = {
   level: z.enum(SCHEMA_LEVELS).optional(),
   resolve: aFunction<ResolveInstance>().optional(),

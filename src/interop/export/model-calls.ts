@@ -15,19 +15,24 @@ interface RefusedCall {
   readonly name: string;
   readonly input?: undefined;
   /**
-   * `TOOL_NOT_FOUND` if the name wasn't offered, `INVALID_INPUT` for any other problem. The message
-   * is for the model.
+   * `TOOL_NOT_FOUND` if the model didn't get a tool with this name, `INVALID_INPUT` for any other
+   * problem. The message is for the model.
    */
   readonly error: ToolError;
 }
 
-/** A model's call, ready for an executor, with the tool's own name; or a call with an `error`. */
+/**
+ * A model's call, ready for an executor. It has the tool's own name, or an `error` if the call
+ * couldn't be read.
+ */
 export type ModelCall = (Required<ToolCall> & { readonly error?: undefined }) | RefusedCall;
 
 /** A result for the model: an outcome, or a call that couldn't be read. */
 export type CallResult = ToolOutcome | RefusedCall;
 
-/** A call in a model's response. Its input should be an object, or the JSON of an object. */
+/**
+ * A call as found in a model's response. Its input should be an object, or the JSON of an object.
+ */
 export interface RawCall {
   readonly id: unknown;
   readonly name: unknown;
@@ -42,8 +47,8 @@ export type ModelTools<Tool, Message> = Tool[] & {
   /** The list itself. */
   readonly tools: Tool[];
   /**
-   * Returns the name of the tool that the model refers to, or `undefined` if the name wasn't
-   * offered.
+   * Returns the tool's own name for a name that the model uses, or `undefined` if the list has no
+   * such tool.
    */
   nameOf(encoded: string): string | undefined;
   /**
@@ -89,7 +94,7 @@ export function withMethods<Tool, Message>(
           if (seen.has(id))
             throw new ToolError(
               'INVALID_INPUT',
-              `Expected a unique id for every call, got ${describeValue(id)} twice. This call didn't run. Call it again.`,
+              `Expected a unique id for every call, got ${describeValue(id)} twice. This call didn't run. Repeat it.`,
             );
           seen.add(id);
           const name = codec.decode(written) ?? unknownName(written, exported);
@@ -113,7 +118,7 @@ export function withMethods<Tool, Message>(
 }
 
 function unknownName(written: string, { codec, tools }: ExportedTools): never {
-  const encoded = codec.encode(written); // Models may see a tool's own name in descriptions.
+  const encoded = codec.encode(written); // A model may use a tool's own name.
   const similar =
     encoded === undefined
       ? suggestNames(
@@ -123,18 +128,18 @@ function unknownName(written: string, { codec, tools }: ExportedTools): never {
       : [encoded];
   throw new ToolError(
     'TOOL_NOT_FOUND',
-    `Expected a tool that was offered, got ${describeValue(written)}${similar.length === 0 ? '' : `; did you mean ${similar.join(' or ')}?`}`,
+    `There is no tool named ${describeValue(written)}${similar.length === 0 ? '' : `; did you mean ${similar.join(' or ')}?`}`,
   );
 }
 
 /**
- * The prefix of ids that are generated here. If a service didn't provide an id, no id is sent back.
+ * The prefix of ids for calls that came without an id. These ids aren't sent back to the service.
  */
 export const OWN_ID = 'call-';
 
 /**
- * Parses the arguments in a model's call. Text that isn't JSON is returned unchanged. Models may
- * send an empty text for a call without arguments.
+ * Parses the arguments in a model's call. Text that isn't JSON is returned unchanged. Empty text
+ * becomes an empty object, because some models send it for a call without arguments.
  */
 export function parseArguments(input: unknown): unknown {
   if (typeof input !== 'string') return input ?? {};
@@ -161,7 +166,7 @@ export function fieldOf(value: unknown, key: string): unknown {
     : undefined;
 }
 
-/** The answer to one call. */
+/** The answer to one call, before it's put in a service's format. */
 export interface CallAnswer {
   readonly id: string;
   /** The tool's name as the model knows it. */
@@ -176,7 +181,7 @@ export interface CallAnswer {
 
 /**
  * Converts a result to an answer for a service. A pending call is answered as failed, because
- * services reject a conversation with an unanswered call.
+ * services reject conversations in which a call has no answer.
  */
 function answerTo(result: CallResult, codec: NameCodec): CallAnswer {
   if ('error' in result)

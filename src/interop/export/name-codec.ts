@@ -6,9 +6,9 @@ import { propertiesOf, requiredOf } from '../schema/walk-schema.js';
 
 /** Encodes and decodes the names of one export. */
 export interface NameCodec {
-  /** Returns the name used by the target, or `undefined` for a name that isn't in this export. */
+  /** Returns the encoded name, or `undefined` for a name that isn't in this export. */
   encode(name: string): string | undefined;
-  /** Returns the tool's own name, or `undefined` for a name that wasn't used in this export. */
+  /** Returns the original name, or `undefined` for a name that isn't in this export. */
   decode(encoded: string): string | undefined;
 }
 
@@ -19,11 +19,12 @@ export interface NameCodec {
 export const FUNCTION_NAME_RULE = /^[A-Za-z0-9_-]{1,64}$/;
 
 /**
- * The same rule, without a digit or hyphen at the start.
+ * The names that Gemini accepts: at most 64 letters, digits, `_` and `-`, starting with a letter or
+ * `_`.
  *
- * Source: the comments on `FunctionDeclaration.name` in the @google/genai package. They also allow
- * dots and up to 128 characters, but older Gemini models don't, and with this rule a tool has the
- * same name for every target.
+ * Source: the comments on `FunctionDeclaration.name` in the @google/genai package. The comments
+ * also allow dots and up to 128 characters, but older Gemini models don't. With this rule, most
+ * tools have the same name for every target.
  */
 export const GEMINI_NAME_RULE = /^[A-Za-z_][A-Za-z0-9_-]{0,63}$/;
 
@@ -47,9 +48,9 @@ const DIGEST_DIGITS = 8;
 /**
  * Encodes names so that they match a rule, and decodes them again.
  *
- * Names that already match are kept. In other names, a dot becomes `__` (`mcp.github.get_issue` →
- * `mcp__github__get_issue`), and any other character that isn't allowed becomes `_`. A name that
- * would be too long, or the same as another name, ends with `_` and the first digits of its
+ * Names that already match are kept. In all other names, a dot becomes `__` (`mcp.github.get_issue`
+ * → `mcp__github__get_issue`), and any other forbidden character becomes `_`. If the result is too
+ * long, or the same as for another name, it ends with `_` and the first digits of the name's
  * SHA-256. The order of the names doesn't matter.
  *
  * @param rule Matches the names that the target allows.
@@ -89,7 +90,7 @@ export function createNameCodec(
   });
 }
 
-/** Returns the readable encoding of a name, which may be too long or the same as another. */
+/** Returns the readable encoding of a name. It may be too long, or the same as another name's. */
 function plainly(name: string, rule: RegExp): string {
   const plain = name.replaceAll('.', '__').replace(/[^A-Za-z0-9_-]/g, '_');
   const dashless = plain.replaceAll('-', '_');
@@ -106,8 +107,8 @@ function marked(name: string, plain: string, taken: ReadonlySet<string>): string
 }
 
 /**
- * Renames parameters, at every level, whose names the target rejects (`$filter`, `@type`).
- * `restore` changes the names in a call's arguments back.
+ * Renames parameters at every level if the target rejects their names (`$filter`, `@type`).
+ * `restore` brings back the original names in a call's arguments.
  */
 export function renameParameters<S extends JsonSchema>(
   schema: S,
@@ -119,7 +120,7 @@ export function renameParameters<S extends JsonSchema>(
     return each;
   });
   if ([...names].every((name) => rule.test(name))) return { schema, restore: (input) => input };
-  // One codec is used for all levels, so that no new name is the name of another parameter.
+  // All levels share one codec, so a new name is never the name of another parameter.
   const codec = createNameCodec(names, rule);
   const renamed = mapSchemas(schema, (each) => {
     if (!isPlainObject(each['properties'])) return each;

@@ -4,8 +4,8 @@ import { describePart, textOfFile, type ContentPart, type MediaPart } from '../.
 type Shape = { readonly type: string } & Readonly<Record<string, unknown>>;
 
 /**
- * Returns the parts of a result in a target's format, or a single text if all of them can be
- * written as text.
+ * Returns the parts of a result in a target's format. If all parts can be written as text, returns
+ * a single text.
  *
  * @param shapeOf Returns an image, audio, or file in the target's format, or `undefined` if the
  * target doesn't support it. Unsupported parts are described as text, because a service would
@@ -26,7 +26,8 @@ function shaped<S extends Shape>(
 }
 
 /**
- * Returns true for a part that isn't text or a link. Text files are sent to every target as text.
+ * Returns true for an image, audio or file that isn't text. Text files are sent to every target as
+ * text.
  */
 function isMedia(part: ContentPart): part is MediaPart {
   return part.type !== 'text' && part.type !== 'resource_link' && textOfFile(part) === undefined;
@@ -140,8 +141,8 @@ type AnthropicContent =
 const GEMINI_MEDIA = /^(?:image\/(?:jpeg|png|webp)|application\/pdf)$/;
 
 /**
- * Returns the media for Gemini. They're sent in addition to text that describes every part. Source:
- * `FunctionResponsePart` in the Gemini SDK, whose `fileData` works only on Vertex AI.
+ * Returns images and documents for Gemini. They're sent in addition to a text that describes every
+ * part. Source: `FunctionResponsePart` in the Gemini SDK, whose `fileData` works only on Vertex AI.
  */
 export function geminiParts(
   parts: readonly ContentPart[],

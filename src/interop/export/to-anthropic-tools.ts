@@ -31,7 +31,7 @@ export interface AnthropicTool {
   cache_control?: CacheControl;
 }
 
-/** The service's own search for tools that aren't loaded yet. */
+/** The service's search tool, with which the model finds tools that aren't loaded yet. */
 type AnthropicToolSearch = (
   | { type: 'tool_search_tool_regex_20251119'; name: 'tool_search_tool_regex' }
   | { type: 'tool_search_tool_bm25_20251119'; name: 'tool_search_tool_bm25' }
@@ -52,9 +52,11 @@ type AnthropicMessage = {
 
 interface AnthropicOptions extends ExportOptions {
   /**
-   * Chooses the tools that the model finds by searching instead of seeing them immediately. If
-   * there are any, the service's search tool is first in the list. `true` defers all tools whose
-   * priority isn't critical. A number means that this many tools aren't deferred. @default false
+   * Defers tools: the model doesn't see them at once, but finds them by searching. If any tool is
+   * deferred, the service's search tool comes first in the list. `true` defers all tools except
+   * those with priority `critical`. A number is the count of tools at the start of the list that
+   * aren't deferred.
+   * @default false
    */
   readonly deferLoading?: boolean | number | ((entry: ToolEntry) => boolean);
   /**
@@ -62,8 +64,9 @@ interface AnthropicOptions extends ExportOptions {
    */
   readonly toolSearch?: 'bm25' | 'regex';
   /**
-   * Marks the last tool that isn't deferred, so that the service caches the list. `true` means five
-   * minutes. @default false
+   * Lets the service cache the list, up to the last tool that isn't deferred. `true` means five
+   * minutes.
+   * @default false
    */
   readonly cacheControl?: boolean | '5m' | '1h';
 }
@@ -91,9 +94,8 @@ const SEARCHES = {
  * Returns the tools in the format of Anthropic's Messages API: `client.messages.create({ model,
  * messages, tools: toAnthropicTools(selection) })`.
  *
- * Equal input produces identical bytes, in the same order. You can modify the list and its schemas.
- * Parameters whose names the service rejects (`$filter`) are renamed, and `toCalls` restores the
- * original names.
+ * Equal input produces identical bytes. You can modify the list and its schemas. Parameters whose
+ * names the service rejects (`$filter`) are renamed, and `toCalls` restores the original names.
  *
  * @throws ToolError `INVALID_ARGUMENT`, `NOT_A_TOOL` or `DUPLICATE_TOOL`.
  */

@@ -53,10 +53,9 @@ const optionsSchema = z.strictObject(exportShape);
  * Returns the tools in Gemini's format: `ai.models.generateContent({ model, contents, config: {
  * tools: toGeminiTools(selection) } })`.
  *
- * The list has one member that contains all declarations. If there are no tools, it's empty. Equal
- * input produces identical bytes, in the same order. You can modify the list and its schemas.
- * Parameters whose names the service rejects are renamed, and `toCalls` restores the original
- * names.
+ * The list has a single member with all declarations. If there are no tools, the list is empty.
+ * Equal input produces identical bytes. You can modify the list and its schemas. Parameters whose
+ * names the service rejects are renamed, and `toCalls` restores the original names.
  *
  * @throws ToolError `INVALID_ARGUMENT`, `NOT_A_TOOL` or `DUPLICATE_TOOL`.
  */
@@ -101,8 +100,7 @@ function callsIn(response: unknown): RawCall[] {
 function answer(answers: readonly CallAnswer[]): GeminiMessage[] {
   const parts = answers.map(({ id, name, failed, text, content, data }) => {
     const media = geminiParts(content);
-    // The value itself, unless the model reads different text, as for images, files, and long
-    // results.
+    // For images, files, and long results, the service gets a text instead of the value.
     const output = text === (typeof data === 'string' ? data : JSON.stringify(data)) ? data : text;
     return {
       functionResponse: {

@@ -26,7 +26,10 @@ export interface McpTool {
   inputSchema: McpSchema;
   outputSchema?: McpSchema;
   annotations: ToolAnnotations;
-  /** Contains the tool's axes in snake_case under `tooldex/axes`, for clients that support them. */
+  /**
+   * Metadata for clients that support it: the tool's safety metadata in snake_case, under
+   * `tooldex/axes`.
+   */
   _meta: Record<string, unknown>;
 }
 
@@ -36,8 +39,7 @@ const schema = z.strictObject(exportShape);
  * Returns the tools in the format in which an MCP server lists them, with all four annotations.
  *
  * Names are unchanged. An output schema is included only if it describes an object, as the protocol
- * requires. Equal input produces identical bytes, in the same order. You can modify the list and
- * its schemas.
+ * requires. Equal input produces identical bytes. You can modify the list and its schemas.
  *
  * @throws ToolError `INVALID_ARGUMENT`, `NOT_A_TOOL` or `DUPLICATE_TOOL`.
  */
@@ -54,7 +56,7 @@ export function toMcpTools(
       name: entry.name,
       ...(title !== undefined && { title }),
       description: rendered.description,
-      // Clients need the schema's dialect; models don't.
+      // Only clients need to know the schema's dialect.
       inputSchema: structuredClone({
         ...(entry.inputJsonSchema['$schema'] !== undefined && {
           $schema: entry.inputJsonSchema['$schema'],
@@ -101,8 +103,8 @@ function axesOf(entry: ToolEntry): Record<string, unknown> {
 /**
  * A tool's annotations in the Model Context Protocol.
  *
- * All four hints are always present. Clients assume the default for a missing hint. Since the
- * default of `destructiveHint` is true, tools that only read would otherwise look destructive.
+ * All four hints are always present, because clients assume the default for a missing hint. By
+ * default, `destructiveHint` is true, so a tool that only reads would look destructive.
  *
  * Source: `ToolAnnotations` in the protocol's schema, 2025-06-18 and later.
  */
@@ -114,7 +116,7 @@ export type ToolAnnotations = {
   destructiveHint: boolean;
   /** True if a second call with the same arguments has no further effect. */
   idempotentHint: boolean;
-  /** True if the tool interacts with anything outside a closed domain. */
+  /** True if the tool interacts with an open set of outside things, such as the web. */
   openWorldHint: boolean;
 };
 
@@ -129,13 +131,14 @@ const CLOSED: ReadonlySet<SideEffect> = new Set([
 ]);
 
 /**
- * Derives frozen hints from a tool's axes. Unknown values count as the worse case.
+ * Derives frozen hints from a tool's safety metadata. For unknown values, it assumes the worse
+ * case.
  *
- * - `readOnlyHint`: the access mode is `readonly`, unless the danger is high or above, because
- *   clients don't ask before such calls.
- * - `destructiveHint`: false for those tools, and for tools with danger `safe` or `low` whose
+ * - `readOnlyHint`: true if the access mode is `readonly` and the danger below high. Clients don't
+ *   ask the user before they call such a tool.
+ * - `destructiveHint`: false for such tools, and for tools with danger `safe` or `low` whose
  *   arguments can't raise it.
- * - `idempotentHint`: the access mode is `readonly`, or `idempotencyKey` is set.
+ * - `idempotentHint`: true if the access mode is `readonly`, or `idempotencyKey` is set.
  * - `openWorldHint`: false only if all declared side effects are local (none, compute, filesystem,
  *   with or without write) and the execution category isn't network.
  * - `title`: `metadata.title`, if it's a string.
@@ -162,7 +165,7 @@ function staysLocal(effects: readonly SideEffect[]): boolean {
   return places.length > 0 && places.every((effect) => CLOSED.has(effect));
 }
 
-/** The axes that can be derived from hints. */
+/** The safety metadata that can be derived from hints. */
 export type AnnotatedAxes = Pick<
   ToolOptions,
   | 'accessMode'
@@ -176,13 +179,13 @@ export type AnnotatedAxes = Pick<
 >;
 
 /**
- * Derives axes from the hints of a tool from elsewhere. They override the defaults for such tools:
- * side effects `network` (and therefore mixed access, high danger, no caching, and no retries),
- * consent required, not parallel, no idempotency key.
+ * Derives safety metadata from the hints of a foreign tool. It overrides the defaults for foreign
+ * tools: side effects `network` (and therefore mixed access, high danger, no caching, and no
+ * retries), consent required, not parallel, no idempotency key.
  *
- * Hints from an untrusted server can only make a tool stricter: only `readOnlyHint: false` and
- * `destructiveHint: true` count, because a hostile server would claim whatever gets its tools
- * called. Hints from a trusted server:
+ * Hints from an untrusted server can only make a tool stricter, because a hostile server would
+ * claim whatever gets its tools called. Only its `readOnlyHint: false` and `destructiveHint: true`
+ * are used. Hints from a trusted server:
  *
  * | hints | axes |
  * |---|---|
@@ -192,7 +195,7 @@ export type AnnotatedAxes = Pick<
  * | openWorldHint: false | sends nowhere |
  *
  * A missing or invalid hint means the protocol's default: not read-only, destructive, not
- * idempotent, open. `openWorldHint` isn't treated as a side effect, because every call to a remote
+ * idempotent, open. `openWorldHint` doesn't change the side effects, because every call to a remote
  * server leaves this machine.
  *
  * @param annotations Any value; only plain objects can contain hints.

@@ -45,11 +45,11 @@ type OpenAIResponsesMessage = {
 };
 
 interface OpenAIOptions extends ExportOptions {
-  /** The API that the tools are for. @default 'chat' */
+  /** The API to which you pass the tools. @default 'chat' */
   readonly api?: 'chat' | 'responses';
   /**
-   * The maximum length of a description in characters. Longer descriptions are truncated. @default
-   * 1,024, the service's limit for accepting a request
+   * The maximum length of a description in characters. Longer descriptions are truncated.
+   * @default 1,024, because the service rejects longer ones
    */
   readonly maxDescription?: number;
 }
@@ -62,12 +62,11 @@ const schema = z.strictObject({
 
 /**
  * Returns the tools in the format of OpenAI's APIs: `client.chat.completions.create({ model,
- * messages, tools: toOpenAITools(selection) })`. With `api: 'responses'`, they're for
+ * messages, tools: toOpenAITools(selection) })`. With `api: 'responses'`, pass them to
  * `client.responses.create`.
  *
- * Equal input produces identical bytes, in the same order. You can modify the list and its schemas.
- * OpenAI accepts at most 128 tools and rejects an empty list, so select tools from a large registry
- * first.
+ * Equal input produces identical bytes. You can modify the list and its schemas. OpenAI accepts at
+ * most 128 tools and rejects an empty list, so select tools from a large registry first.
  *
  * @throws ToolError `INVALID_ARGUMENT`, `NOT_A_TOOL` or `DUPLICATE_TOOL`.
  */
@@ -98,7 +97,7 @@ export function toOpenAITools(
   }));
   if (api === 'responses')
     return withMethods<OpenAIResponsesTool, OpenAIResponsesMessage>(
-      // By default, the API makes schemas strict, and rejects those for which that isn't possible.
+      // By default, the API makes schemas strict, and rejects schemas that it can't make strict.
       functions.map((each) => ({ type: 'function', ...each, strict: false })),
       exported,
       {
@@ -123,8 +122,8 @@ export function toOpenAITools(
 }
 
 /**
- * Adds `items` to an array schema that doesn't have it. Otherwise, OpenAI rejects the schema
- * ("array schema missing items").
+ * Adds `items` to an array schema that lacks it, because OpenAI rejects such a schema ("array
+ * schema missing items").
  */
 function withItems(each: JsonSchema): JsonSchema {
   return typesOf(each).includes('array') && each['items'] === undefined

@@ -31,17 +31,17 @@ interface ForeignAISDKTool {
 /**
  * Converts AI SDK tools to definitions with name, description, schemas, and `execute`.
  *
- * Nothing that a tool doesn't declare is assumed to be harmless. `needsApproval` becomes
+ * For whatever a tool doesn't declare, the strictest value is assumed. `needsApproval` becomes
  * `requiresConsent`, even if it's a function. If a tool streams values, the last value is the
- * result and the others are reported as progress. A tool without `execute` is manual.
+ * result, and all earlier values are reported as progress. A tool without `execute` is manual.
  * `toModelOutput`, `providerOptions`, and `onInput…` are ignored.
  *
  * ```ts
  * registry.registerAll(fromAISDKTools(tools, { overrides: { search: { accessMode: 'readonly' } } }));
  * ```
  *
- * @throws ToolError `INVALID_ARGUMENT` for invalid options. `INVALID_METADATA` listing every tool
- * that can't be imported and the reason: for example, a tool that a provider runs (`type:
+ * @throws ToolError `INVALID_ARGUMENT` for invalid options. `INVALID_METADATA`, which lists every
+ * tool that can't be imported and why. For example, a tool that a provider runs (`type:
  * 'provider'`) can't run elsewhere.
  */
 export function fromAISDKTools(
@@ -88,7 +88,7 @@ type Run = (input: unknown, options: object) => unknown;
 function executeOf(tool: { readonly execute: Run }): Execute {
   return (input, context) => {
     const { callId = randomUUID(), signal, context: own } = context;
-    // Version 6 calls it `experimental_context`, version 7 `context`.
+    // AI SDK 6 calls the context `experimental_context`, and AI SDK 7 `context`.
     const result = tool.execute(input, {
       toolCallId: callId,
       messages: [],
@@ -110,7 +110,7 @@ async function lastOf(
   for await (const value of values) {
     if (last !== undefined) reportProgress?.(last.value);
     last = { value };
-    if (signal?.aborted === true) break; // This closes the stream.
+    if (signal?.aborted === true) break; // `return` closes the stream.
   }
   return last?.value;
 }
@@ -167,7 +167,10 @@ function readSchema(schema: unknown, name: string): ToolSchema {
   );
 }
 
-/** Returns the issues of a zod error. Other errors' messages could repeat the whole input. */
+/**
+ * Returns the issues of a zod error. For other errors, returns a fixed text, because their messages
+ * could repeat the whole input.
+ */
 function issuesOf(error: unknown): readonly StandardIssue[] {
   const issues: unknown =
     typeof error === 'object' && error !== null

@@ -33,7 +33,10 @@ interface CallOptions extends CallFrame {
   readonly context?: unknown;
 }
 
-/** Runs a framework's calls, and stores those that need a user. `ToolExecutor` implements it. */
+/**
+ * Runs a framework's calls, and stores calls that need a user. `ToolExecutor` implements this
+ * interface.
+ */
 export interface CallExecutor {
   /** Evaluates a call, and stores it if it needs approval. Doesn't run the call. */
   request(
@@ -96,8 +99,8 @@ type Frame = (call: ToolCall, given: unknown) => Promise<FramedCall>;
 
 /**
  * Returns a function that adds the caller and the context to a call. The framework's context takes
- * precedence over the context in the options. Neither comes from the call itself, because a model
- * wrote it.
+ * precedence over the context in the options. Nothing is taken from the call itself, because a
+ * model wrote it.
  */
 export function framing({
   principal,
@@ -131,11 +134,11 @@ interface RunOptions {
 }
 
 /**
- * The calls made by another framework.
+ * Runs calls that another framework makes, after the user's approval where the policy requires it.
  *
  * Frameworks ask a user before a call runs, and only report that the user approved. So the executor
- * stores what the user was asked about. An approval covers exactly this call, which runs once, in
- * any process and no matter how often the framework sends its messages again.
+ * stores the call that the user was asked about. An approval only covers exactly this call. The
+ * call runs once, even if the framework sends its messages again, and even from another process.
  */
 export class GuardedCalls {
   readonly #executor: CallExecutor;
@@ -147,8 +150,8 @@ export class GuardedCalls {
   }
 
   /**
-   * Returns true if the framework has to ask a user about a call. In that case, the executor has
-   * stored the call.
+   * Returns true if the framework has to ask a user about a call. The executor has then stored the
+   * call.
    */
   async needsApproval({ frame, ...call }: FramedCall): Promise<boolean> {
     const asked = await this.#executor.request(call, { ...frame, ...this.#policy });
@@ -158,8 +161,8 @@ export class GuardedCalls {
   /**
    * Records that the user approved a call.
    *
-   * @param always True if the user approved all calls of the tool. In that case, the user wasn't
-   * asked about this call.
+   * @param always True if the user has approved all calls of the tool, and so wasn't asked about
+   * this call.
    * @throws ToolError `INVALID_APPROVAL` if the call isn't stored, or shares its id with another
    * call.
    */

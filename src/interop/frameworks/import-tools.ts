@@ -25,8 +25,9 @@ export interface ImportOptions {
     Record<string, Partial<Omit<ToolOptions, 'inputSchema' | 'outputSchema'>>>
   >;
   /**
-   * Trusts MCP annotations in the tools' metadata (which otherwise only make tools stricter), and
-   * enforces patterns in plain JSON Schemas (which can be crafted to run for hours). @default false
+   * Trusts MCP annotations in the tools' metadata, even if they relax restrictions. Also enforces
+   * patterns in plain JSON Schemas, although a hostile pattern can run for hours.
+   * @default false
    */
   readonly trusted?: boolean;
 }
@@ -56,13 +57,13 @@ const schema = z.strictObject({
 /**
  * Converts tools that were made for another framework to definitions.
  *
- * Nothing that a tool doesn't declare is assumed to be harmless: without overrides, it's mixed, has
- * high danger, runs alone, and isn't cached. MCP annotations can only make it stricter. Overrides
- * take precedence. Patterns in plain JSON Schemas aren't enforced.
+ * Without overrides, a tool that declares nothing has mixed access and high danger, runs alone, and
+ * isn't cached. MCP annotations can only make it stricter. Overrides take precedence over
+ * annotations. Patterns in plain JSON Schemas aren't enforced.
  *
  * @param read Reads one tool, and throws if it can't be imported.
- * @throws ToolError `INVALID_ARGUMENT` for invalid options, `INVALID_METADATA` listing every tool
- * that can't be imported and the reason.
+ * @throws ToolError `INVALID_ARGUMENT` for invalid options, `INVALID_METADATA`, which lists every
+ * tool that can't be imported and why.
  */
 export function importTools<T>(
   tools: readonly (readonly [name: string, tool: T])[],
@@ -116,7 +117,7 @@ function optionsOf(
     ...(outputSchema && { outputSchema: originOf(outputSchema, trusted) }),
     ...(title !== undefined && { metadata: { title } }),
     ...axesFromAnnotations(hints, { trusted }),
-    // Trusted hints don't remove an approval requirement that the tool itself declares.
+    // If the tool itself requires approval, trusted hints don't change that.
     ...(requiresConsent === true && { requiresConsent }),
     ...(execute === undefined ? { manual: true } : { execute }),
   };
@@ -124,7 +125,7 @@ function optionsOf(
 
 /**
  * Marks a plain JSON Schema as foreign, unless it's trusted. A schema with its own validation
- * function is part of the tool's code.
+ * function isn't marked, because it's part of the tool's code.
  */
 function originOf(schema: ToolSchema, trusted: boolean): ToolSchema {
   return trusted || isStandardSchema(schema) || !isPlainObject(schema)
@@ -132,7 +133,7 @@ function originOf(schema: ToolSchema, trusted: boolean): ToolSchema {
     : foreignSchema(schema);
 }
 
-/** Returns a Standard Schema that consists of a JSON Schema and a validation function. */
+/** Returns a Standard Schema for a JSON Schema and a validation function. */
 export function standardSchema(
   vendor: string,
   json: JsonSchema,

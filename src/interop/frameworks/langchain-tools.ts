@@ -39,13 +39,16 @@ import type { OutputOf } from './output-of.js';
 
 type LangChainOptions = Omit<FrameworkOptions, 'policy'> & {
   /**
-   * Asks the user if the policy's verdict is `confirm`. @default the executor's; without one, such
-   * calls are errors
+   * Asks the user if the policy's verdict is `confirm`.
+   * @default the executor's `confirm`; without it, such calls return errors
    */
   readonly confirm?: Confirm;
 };
 
-/** A `DynamicStructuredTool` of LangChain, written down so that the published types don't need LangChain. */
+/**
+ * A `DynamicStructuredTool` of LangChain. It's declared here, so that the published types don't
+ * need LangChain.
+ */
 /* eslint-disable @typescript-eslint/no-explicit-any */
 export interface LangChainTool<Input = any, Output = any> {
   readonly lc_serializable: boolean;
@@ -138,9 +141,9 @@ function toTool(
     description: tool.rendered.description,
     schema: shownSchema(tool),
     metadata: metadataOf(entry),
-    verboseParsingErrors: true, // Otherwise the model can't see what is wrong.
+    verboseParsingErrors: true, // Shows the model the reason.
     func: async (input, runManager, config) => {
-      // The config contains `toolCall` if the tool is invoked with a model's call.
+      // If the tool is invoked with a model's call, the config contains that call as `toolCall`.
       const { toolCall, signal, context, configurable } = (config ?? {}) as {
         readonly toolCall?: { readonly id?: string };
         readonly signal?: AbortSignal;
@@ -154,11 +157,10 @@ function toTool(
         context ?? ownConfigurable(configurable),
       );
       const outcome = await calls.run(entry, call, { signal, confirm, onProgress });
-      // An abort must not become a result.
+      // An aborted call must throw instead of returning a result.
       signal?.throwIfAborted();
       if (toolCall?.id === undefined) return resultOf(outcome);
-      // LangChain would treat lists of objects as message parts, and a thrown error would end the
-      // agent's run.
+      // LangChain would take a list of objects for message parts. An error would end the run.
       const { kind, text, content, data } = readOutcome(outcome);
       const facts = { tool_call_id: toolCall.id, name };
       return kind === 'result'
@@ -186,7 +188,7 @@ function ownConfigurable(configurable: unknown): unknown {
 
 /**
  * Returns the schema that LangChain uses to validate an input. A shortened schema allows additional
- * properties, because it doesn't show all parameters.
+ * properties, because it doesn't list all parameters.
  */
 function shownSchema({ level, rendered }: ExportedTool): Record<string, unknown> {
   const { additionalProperties, ...open } = objectSchema(rendered.inputSchema);
@@ -207,13 +209,13 @@ interface ForeignLangChainTool {
 /**
  * Converts LangChain tools to definitions with name, description, input schema, and `execute`.
  *
- * Nothing that a tool doesn't declare is assumed to be harmless. The input is validated before the
- * call, and LangChain parses it. Events are reported as progress, the answer of a `returnDirect`
- * tool halts the run, and an error message from the tool is a failure. Artifacts, callbacks, and
- * `extras` are ignored.
+ * For whatever a tool doesn't declare, the strictest value is assumed. The input is validated
+ * before the call, and LangChain parses it. Events are reported as progress. The answer of a
+ * `returnDirect` tool halts the run. An error message from the tool is a failure. Artifacts,
+ * callbacks, and `extras` are ignored.
  *
  * @throws ToolError `MISSING_PACKAGE` if `@langchain/core` isn't installed. `INVALID_ARGUMENT` for
- * invalid options. `INVALID_METADATA` listing every tool that can't be imported and the reason: for
+ * invalid options. `INVALID_METADATA`, which lists every tool that can't be imported and why. For
  * example, a tool that a provider runs can't run elsewhere.
  */
 export async function fromLangChainTools(
@@ -251,8 +253,8 @@ function readTool(langChain: LangChain, name: string, tool: ForeignLangChainTool
 }
 
 /**
- * Returns a schema that validates like the tool's own, but passes the input on unchanged. LangChain
- * converts it.
+ * Returns a schema that validates like the tool's own schema, but passes the input on unchanged,
+ * because LangChain converts it later.
  */
 function checkedSchema(
   { toJsonSchema }: LangChain,

@@ -27,8 +27,8 @@ import { standardSchema } from './import-tools.js';
 import type { OutputOf } from './output-of.js';
 
 /**
- * The options for exporting tools to the AI SDK. Without `executor`, the tools have no `execute`,
- * and your program runs the calls.
+ * The options for exporting tools to the AI SDK. If you don't pass `executor`, the tools have no
+ * `execute`, and your program runs the calls.
  */
 type AISDKOptions<Context = unknown> = Partial<Omit<FrameworkOptions, 'context' | 'caller'>> & {
   /**
@@ -64,7 +64,7 @@ interface AISDKSchema<Value = unknown> extends StandardSchema<Value> {
   readonly validate?: (value: unknown) => Promise<Validation>;
 }
 
-/** JSON as typed in the AI SDK. */
+/** The AI SDK's type for JSON. */
 type OpenJson =
   null | string | number | boolean | { [key: string]: OpenJson | undefined } | OpenJson[];
 type ModelOutput = ReturnType<typeof aiSDKContent> | { type: 'json'; value: OpenJson };
@@ -75,10 +75,10 @@ export interface AISDKTool<Input = unknown, Output = unknown, Context = unknown>
   description: string;
   inputSchema: AISDKSchema<Input>;
   outputSchema?: AISDKSchema<Output>;
-  /** Declares the type of the context for AI SDK 7. It doesn't exist at runtime. */
+  /** Declares the type of the context for AI SDK 7. This field doesn't exist at runtime. */
   contextSchema?: AISDKSchema<Context | undefined>;
   /**
-   * Metadata that the model doesn't see. The AI SDK adds it to the parts of a call, as
+   * Metadata that the model doesn't see. The AI SDK adds this metadata to the parts of a call, as
    * `toolMetadata`.
    */
   metadata: BridgeMetadata;
@@ -91,8 +91,8 @@ export interface AISDKTool<Input = unknown, Output = unknown, Context = unknown>
     options: AISDKCallOptions<Context>,
   ) => Promise<Output> | AsyncIterable<Output>;
   /**
-   * Converts a result for the model: includes images and files, and reduces a long result to its
-   * start, its end, and its size.
+   * Converts a result for the model. It includes images and files, and shortens a long result to
+   * its start, its end, and its size.
    */
   toModelOutput?: (result: {
     readonly toolCallId: string;
@@ -145,9 +145,9 @@ const optionsSchema = frameworkSchema
  * Returns a tool set for AI SDK 6 or 7, under the names that models can see (`a.b` becomes `a__b`).
  *
  * The executor runs the calls. If a call has no result, the model receives an error. If a call
- * needs approval, the executor stores it. It runs once when the messages contain an approval of
- * exactly this call. Manual tools have no `execute`: the run stops, and you add the result. This
- * function doesn't load the AI SDK.
+ * needs approval, the executor stores it. The stored call runs once, when the messages contain an
+ * approval of exactly this call. Manual tools have no `execute`: the run stops, and you add the
+ * result. This function doesn't load the AI SDK.
  *
  * ```js
  * const { text } = await generateText({ model, tools: toAISDKTools(registry, { executor }), stopWhen: stepCountIs(5), prompt });
@@ -183,7 +183,7 @@ export function toAISDKTools(
   );
   const frame = framing(rest);
   const calls = executor && new GuardedCalls(executor, policy);
-  // Created without a prototype, because models can call tools by any name, even `constructor`.
+  // The object has no prototype, because models can call tools by any name, even `constructor`.
   const tools = Object.create(null) as Record<string, AISDKTool>;
   for (const exported of exportTools(input, { level, resolve }, FUNCTION_NAME_RULE).tools) {
     const { entry, name } = exported;
@@ -195,8 +195,8 @@ export function toAISDKTools(
     const tool = (tools[name] = described(exported));
     if (entry.manual || calls === undefined) continue;
     tool.needsApproval = async (given, options) => {
-      // The AI SDK calls this again after the approval, and would treat `false` as a denial.
-      // `execute` decides.
+      // The AI SDK also calls this function after the approval, and treats `false` as a denial.
+      // So it returns true, and `execute` decides.
       if (isApprovedIn(options.messages, name, options.toolCallId, given)) return true;
       return calls.needsApproval(await callOf(given, options));
     };
@@ -225,12 +225,12 @@ export function toAISDKTools(
 }
 
 /**
- * Results that contain more for the model than their value, such as images. The AI SDK passes on
- * only the value, and later asks for the model's version.
+ * Results that contain more for the model than their value, such as images. The AI SDK only keeps
+ * the value, and later asks for the version that the model should see.
  *
- * Ids don't identify a result: models keep reusing `call_0`, and users can share a tool set. So a
- * result is found through its value or its input, which are objects that belong to one call. It's
- * returned only once, and kept no longer than this object.
+ * An id doesn't identify a result, because models keep reusing `call_0` and users can share a tool
+ * set. So a result is looked up by its value or its input, which are objects of a single call. It's
+ * returned only once, and kept no longer than that object.
  */
 class ReadResults {
   readonly #kept = new WeakMap<
@@ -286,10 +286,11 @@ function described({ entry, rendered }: ExportedTool): AISDKTool {
 }
 
 /**
- * Returns an object like those created by the AI SDK's `jsonSchema`.
+ * Returns a schema object like the AI SDK's `jsonSchema` does.
  *
  * @param validate Returns the value unchanged, or an error for the model. It must not convert the
- * value, because the AI SDK compares it with the approved value. @default accepts everything
+ * value, because the AI SDK compares that with the approved value.
+ * @default accepts everything
  */
 function schemaOf(
   jsonSchema: JsonSchema,
@@ -307,7 +308,7 @@ function schemaOf(
   } as AISDKSchema;
 }
 
-/** Validates an input. The executor doesn't validate the frozen copy again. */
+/** Validates an input and returns a frozen copy, which the executor doesn't validate again. */
 async function validated(entry: ToolEntry, value: unknown): Promise<Validation> {
   const checked = await checkAhead(entry, value);
   return checked.ok
@@ -322,10 +323,10 @@ function isObject(value: unknown): value is object {
 /**
  * Returns true if the messages end with an approval of exactly this call.
  *
- * As in the AI SDK, only answers in the last message count, a single denial outweighs all
+ * As in the AI SDK, only answers in the last message are used, a single denial outweighs all
  * approvals, and the call and the question must be in earlier messages. The arguments must be the
- * model's, and no other call with this id may be open: if there are two, the AI SDK shows one of
- * them to the user and might run the other.
+ * model's. No other open call may have the same id: of two such calls, the AI SDK might show one to
+ * the user and run the other.
  */
 function isApprovedIn(
   messages: unknown,
@@ -381,7 +382,7 @@ async function* withProgress(
     running = false;
     wake();
   });
-  answer.catch(() => undefined); // Awaited below.
+  answer.catch(() => undefined); // The rejection is handled by `await answer` below.
   while (running || reported.length > 0) {
     if (reported.length > 0) yield { progress: reported.shift() };
     else await new Promise<void>((resolve) => (wake = resolve));

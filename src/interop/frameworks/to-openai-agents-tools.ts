@@ -16,7 +16,7 @@ import {
   type FrameworkOptions,
 } from './guarded-calls.js';
 
-/** The run's context: the program's own context, and which calls the user has approved. */
+/** The run's context: the program's own context, and the user's approvals. */
 type AgentsRunContext = {
   readonly context?: unknown;
   isToolApproved(call: { toolName: string; callId: string }): boolean | undefined;
@@ -80,7 +80,7 @@ function toTool(
   calls: GuardedCalls,
   frame: ReturnType<typeof framing>,
 ): OpenAIAgentsTool {
-  // A run without a context has an empty object as its context.
+  // The package passes an empty object if a run has no context.
   const callOf = (
     { context }: AgentsRunContext,
     input: unknown,
@@ -102,7 +102,7 @@ function toTool(
     strict: false,
     deferLoading: false,
     needsApproval: async (context, input, callId) => {
-      if (entry.manual) return false; // A user does the work anyway.
+      if (entry.manual) return false; // A user does a manual tool's work anyway.
       const call = await callOf(context, input, callId);
       // An approved call may already have run, so the user isn't asked about it again.
       if (context.isToolApproved({ toolName: name, callId: call.id }) === true) return true;

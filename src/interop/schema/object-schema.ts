@@ -19,9 +19,9 @@ const COMBINING = ['$ref', 'allOf', 'anyOf', 'oneOf', 'not', 'enum', 'const'] as
  * OpenAI and Anthropic reject the whole request if a tool has no type at the top level, or has
  * `anyOf`, `oneOf`, `allOf`, `enum` or `not` there. Their error is "input_schema does not support
  * oneOf, allOf, or anyOf at the top level". The copy contains the properties of all alternatives,
- * requires those that every alternative requires, and explains in its description which belong
- * together. It never allows less than the original, and the executor validates the input against
- * the original.
+ * and requires the properties that every alternative requires. Its description explains which
+ * properties go together. It allows everything that the original allows, and the executor validates
+ * the input against the original.
  */
 export function objectSchema(schema: JsonSchema): ObjectSchema {
   const { type: _type, properties: _properties, required: _required, ...rest } = schema;
@@ -47,8 +47,7 @@ interface Folded {
 }
 
 /**
- * The maximum number of parts that are merged, because a definition can contain two alternatives of
- * itself.
+ * The maximum number of parts that are merged. A definition that contains itself twice has no end.
  */
 const MOST_PARTS = 1_000;
 

@@ -7,7 +7,10 @@ export function schemasUnder(schema: JsonSchema, keyword: string): readonly Json
   return Array.isArray(value) ? value.map(asSchema) : [];
 }
 
-/** Returns a schema, or an empty schema in place of a boolean. Targets can't express `false`. */
+/**
+ * Returns a schema, or an empty schema in place of a boolean. Most targets have no way to express
+ * `false`.
+ */
 export function asSchema(value: unknown): JsonSchema {
   return isPlainObject(value) ? value : {};
 }
@@ -63,7 +66,7 @@ function pointed(root: JsonSchema, reference: string): JsonSchema | undefined {
       current = (current as Record<string, unknown>)[key];
     }
   } catch {
-    return undefined; // The pointer can't be decoded.
+    return undefined; // The pointer is malformed.
   }
   return isPlainObject(current) ? current : undefined;
 }

@@ -11,17 +11,16 @@ import { untilAborted } from '../../execution/with-deadline.js';
 import { withDefaults } from '../../tool/question.js';
 import type { ToolContext } from '../../tool/tool-options.js';
 
-// These types are declared here. Importing the SDK's types would force everyone who imports this
-// package to install the SDK.
+// With the SDK's types, everyone who imports this package would have to install the SDK.
 
 /**
  * Answers a question that a server asks the user during a call. The form is a JSON Schema of an
- * object with flat fields. For `accept`, `content` has the fields that the user filled in. Defaults
- * from the form are used for the other fields.
+ * object with flat fields. If the user accepts, `content` has the fields that they filled in. The
+ * form's defaults fill the rest.
  *
  * The time spent waiting for the answer doesn't count towards the call's timeout. `about`
- * identifies the call and its principal, if they're known: a 2025-protocol server with several
- * running calls doesn't say which call it means. If those calls belong to several principals,
+ * identifies the call and its principal if they're known. A 2025-protocol server doesn't say which
+ * of its running calls a question is about. If several principals have running calls at the server,
  * nobody is asked. `signal` aborts when the answer is no longer needed.
  */
 export type OnElicit = (
@@ -41,11 +40,11 @@ export type OnElicit = (
   readonly content?: Readonly<Record<string, string | number | boolean | readonly string[]>>;
 }>;
 
-/** Maximum number of rounds of questions in one call, as in the SDK. */
+/** Maximum number of rounds of questions in one call. The SDK has the same limit. */
 const MOST_ROUNDS = 10;
 /**
- * Milliseconds to wait before a call is repeated if the server's response has no question, as in
- * the SDK.
+ * Milliseconds to wait before repeating a call if the server asked for another round but sent no
+ * question. The SDK uses the same value.
  */
 const PACE_MS = 250;
 
@@ -54,7 +53,7 @@ type ElicitParams = Parameters<OnElicit>[1];
 /** Forwards a server's questions to the user, for the calls of one session. */
 export interface Elicitation {
   /**
-   * Makes a call, and repeats it with the answers for as long as the server responds with questions
+   * Makes a call. Each time the server responds with questions, repeats the call with the answers
    * (2026-07-28 protocol).
    */
   call(
@@ -63,7 +62,7 @@ export interface Elicitation {
     options: RequestOptions & { readonly signal: AbortSignal },
     context: ToolContext,
   ): Promise<unknown>;
-  /** Answers a question in the 2025 protocol, which doesn't identify its call. */
+  /** Answers a question of a 2025-protocol server. Such a question doesn't identify its call. */
   answer(params: unknown, signal: AbortSignal): Promise<ElicitResult>;
 }
 
@@ -88,11 +87,11 @@ export function elicitationOf(server: string, onElicit: OnElicit, clock: Clock):
     const goOns = calls.map((each) => pauseLimits(each.signal));
     try {
       const answered = (async () => onElicit(server, params, about))().catch((cause: unknown) => {
-        // The server sees this message. The program's own error may contain hosts, paths and
-        // credentials.
-        throw new Error('The question could not be answered: the program that does so failed.', {
-          cause,
-        });
+        // The server sees this message. The program's error may contain secrets.
+        throw new Error(
+          "The question couldn't be answered, because the program's onElicit function failed.",
+          { cause },
+        );
       });
       const { action, content = {} } = await untilAborted(
         answered,

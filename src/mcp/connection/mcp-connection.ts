@@ -35,7 +35,7 @@ export interface McpConnectionOptions extends Credentials {
   readonly env: Environment;
   readonly packages: McpPackages;
   readonly clientInfo: { readonly name: string; readonly version: string; readonly title?: string };
-  /** Returns true for a tool that should be kept in the listing. */
+  /** Returns true for a tool to keep in the listing. */
   readonly isWanted: (tool: unknown) => boolean;
   /** Runs when the server announces that its tools have changed. */
   readonly onToolsChanged: () => void;
@@ -51,7 +51,7 @@ export interface McpConnectionOptions extends Credentials {
 /** A server's tools as it sent them. */
 export interface RawListing {
   readonly tools: readonly unknown[];
-  /** The names of all tools, including unwanted ones. */
+  /** The names of all tools, including the tools that `isWanted` rejects. */
   readonly names: readonly string[];
   readonly era: ProtocolEra;
   /** The capabilities that the server declares. */
@@ -140,7 +140,7 @@ export class McpConnection {
   }
 
   /**
-   * Makes requests in a session and returns the responses as the server sent them.
+   * Makes requests in a session and returns the server's unchanged responses.
    *
    * @param session The session in which the tool was listed.
    * @throws SessionExpiredError if the session has ended and the requests had no effect. The next
@@ -153,8 +153,7 @@ export class McpConnection {
     } catch (error) {
       if (signal?.aborted === true) throw abortError(signal);
       const { SdkHttpError } = await this.#options.packages.client();
-      // A restarted server rejects old sessions: with 404 according to the protocol, but often with
-      // 400 in practice.
+      // A restarted server should reject old sessions with 404, but many use 400.
       if (!(error instanceof SdkHttpError) || ![400, 404].includes(error.status)) throw error;
       this.#drop(session);
       throw new SessionExpiredError(error);
@@ -173,7 +172,10 @@ export class McpConnection {
     );
   }
 
-  /** Returns the open session, or a new one. Aborting `signal` only ends that caller's wait. */
+  /**
+   * Returns the open session, or a new one. Aborting `signal` ends the caller's wait, but the
+   * session still opens for others.
+   */
   async open(signal?: AbortSignal): Promise<Session> {
     const session = await this.#opened(signal);
     // Gives this process a chance to notice that a stream ended while it was busy.
@@ -188,8 +190,8 @@ export class McpConnection {
   }
 
   /**
-   * Removes secrets from the settings from a server's text. Servers often echo the values they were
-   * given.
+   * Removes the secrets of the settings from a server's text. Servers often echo the values they
+   * were given.
    */
   hideSecrets(text: string): string {
     return this.#hide(text);
@@ -206,8 +208,8 @@ export class McpConnection {
   }
 
   /**
-   * Retries an attempt with the scopes that the server reported as missing. The refused request had
-   * no effect.
+   * Runs `attempt`. If the server refuses it because scopes are missing, gets those scopes and
+   * tries again.
    */
   async #withScopes<T>(attempt: () => Promise<T>): Promise<T> {
     const { login, packages } = this.#options;
@@ -220,7 +222,7 @@ export class McpConnection {
     });
   }
 
-  /** Waits for the open session or the one being opened, or opens one. */
+  /** Waits for the session that is open or being opened. If there is none, opens a session. */
   #opened(signal: AbortSignal | undefined): Promise<Session> {
     if (this.#closed.signal.aborted)
       throw unavailable(
@@ -240,8 +242,8 @@ export class McpConnection {
       this.#inTime('be ready', this.#server.startupTimeoutMs, this.#closed.signal, (signal) =>
         this.#withScopes(() => this.#open(signal)),
       );
-    // The timeout starts when it's the server's turn. If many servers started at once, they would
-    // slow each other down until all time out.
+    // Few servers start at once, because many would slow each other down until all time out.
+    // A server's timeout starts with its turn.
     const opening = this.#server.transport.kind === 'stdio' ? inTurn(start) : start();
     opening.catch(() => {
       if (this.#opening === opening) this.#opening = undefined;
@@ -250,8 +252,7 @@ export class McpConnection {
   }
 
   /**
-   * Opens a session. A server that exits when asked for its protocol is restarted without that
-   * question.
+   * Opens a session. If a server exits when asked for its protocol, starts it again without asking.
    */
   async #open(signal: AbortSignal): Promise<Session> {
     if (this.#isOld || this.#server.transport.kind !== 'stdio') return this.#openOnce(signal);
@@ -289,9 +290,9 @@ export class McpConnection {
       capabilities: onElicit
         ? { elicitation: { form: {}, ...(elicitUrls === true && { url: {} }) } }
         : {},
-      inputRequired: { autoFulfill: false }, // Only this connection knows a question's call.
-      // Servers on the other transports predate protocol negotiation, and some stop responding
-      // after an unknown request.
+      inputRequired: { autoFulfill: false }, // Only this connection knows which call a question is about.
+      // Servers on other transports are too old to negotiate the protocol.
+      // Some hang after an unknown request.
       versionNegotiation:
         (settings.kind === 'stdio' && !this.#isOld) || settings.kind === 'http'
           ? { mode: 'auto', probe: { timeoutMs: startupTimeoutMs / 3 } }
@@ -318,15 +319,15 @@ export class McpConnection {
     keepRawLists(transport);
     client.onclose = () => this.#drop(session);
     if (settings.kind !== 'stdio') client.onerror = onlyOne(() => this.#verify(session));
-    onDoubt(); // After a restart it may be a different program.
+    onDoubt(); // A restarted server may be a different program.
     if (client.getProtocolEra() === 'modern' && client.getServerCapabilities()?.tools?.listChanged)
       void session.watch();
     return session;
   }
 
   /**
-   * Checks that a session still works. If a stream has broken, the SDK would let calls wait
-   * forever.
+   * Checks that a session still works, because the SDK lets calls wait forever if a stream has
+   * broken.
    */
   async #verify(session: Session): Promise<void> {
     const { clock, packages, onDoubt } = this.#options;
@@ -336,7 +337,7 @@ export class McpConnection {
       { clock, timeoutMs: PING_TIMEOUT_MS },
     );
     if (answered.kind === 'returned')
-      onDoubt(); // A different process may have responded.
+      onDoubt(); // The ping may have been answered by a restarted server.
     else this.#drop(session, answered.kind === 'threw' ? answered.error : undefined);
   }
 
@@ -382,7 +383,7 @@ const MOST_STARTING = 2 * availableParallelism();
 let starting = 0;
 const waiting: (() => void)[] = [];
 
-/** Starts a server once fewer than `MOST_STARTING` other servers are starting. */
+/** Runs `start` once fewer than `MOST_STARTING` other servers are starting. */
 async function inTurn<T>(start: () => Promise<T>): Promise<T> {
   if (starting >= MOST_STARTING) await new Promise<void>((resolve) => waiting.push(resolve));
   starting += 1;
@@ -394,7 +395,7 @@ async function inTurn<T>(start: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Returns a function that runs the work, or does nothing if it's already running. */
+/** Returns a function that runs the work. Calls while the work is running do nothing. */
 function onlyOne(work: () => Promise<void>): () => void {
   let running: Promise<void> | undefined;
   return () => void (running ??= work().finally(() => (running = undefined)));

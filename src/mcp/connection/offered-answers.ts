@@ -9,13 +9,13 @@ export type Input = Readonly<Record<string, unknown>>;
 const text = (words: string) => ({ type: 'text', text: words });
 
 /**
- * Maximum number of entries in one result. To find other entries, a model passes a text that they
+ * Maximum number of entries in one result. To find more, a model passes a text that the entries
  * contain.
  */
 const MOST_LISTED = 1_000;
 /** Maximum number of characters per field. */
 const LONGEST = 2_048;
-/** The fields that are searched, and the other fields that are shown. */
+/** The fields that are both searched and shown, and the fields that are only shown. */
 const SEARCHED = ['uri', 'uriTemplate', 'name', 'title', 'description'];
 const SHOWN = [...SEARCHED, 'mimeType', 'size', 'required', 'arguments'];
 
@@ -35,7 +35,8 @@ export async function listPrompts(input: Input, ask: Ask): Promise<unknown> {
 }
 
 /**
- * Returns the entries of a list that contain a text. Empty if the server doesn't support the list.
+ * Returns the entries of a list that contain a text. The result is empty if the server doesn't
+ * support the list.
  */
 async function listed(
   list: ListName,
@@ -77,7 +78,7 @@ function shown(item: Input): object {
   );
 }
 
-/** Reads a resource. The content parts are for models, and the value describes each part. */
+/** Reads a resource. Models get its content parts. The result's value describes each part. */
 export async function readResource({ uri }: Input, ask: Ask): Promise<unknown> {
   const contents = listIn(await ask('resources/read', { uri }), 'contents');
   return {
@@ -87,7 +88,7 @@ export async function readResource({ uri }: Input, ask: Ask): Promise<unknown> {
 }
 
 /**
- * Gets a prompt with its messages, one after the other. Content parts and value are as in
+ * Gets a prompt, with its messages in order. Content parts and value have the same form as in
  * `readResource`.
  */
 export async function getPrompt(
@@ -113,15 +114,17 @@ export async function getPrompt(
   };
 }
 
-/** Returns a resource's content without its bytes, which are in the part at the same index. */
+/**
+ * Returns a resource's content without its bytes. The content part at the same index has the bytes.
+ */
 function withoutBytes({ blob: _, data: __, ...rest }: Input): Input {
   const { resource } = rest;
   return isPlainObject(resource) ? { ...rest, resource: withoutBytes(resource) } : rest;
 }
 
 /**
- * Returns a resource's content as a content block for a result. If there are several texts, each
- * begins with its URI.
+ * Returns a resource's content as a content block for a result. If a resource has several texts,
+ * each begins with its URI.
  */
 function blockOf(content: Input, isOneOfSeveral: boolean): object {
   const { uri, text: words, blob, mimeType } = content;

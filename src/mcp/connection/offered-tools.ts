@@ -14,13 +14,13 @@ import {
 /** A tool of this program that lets models access a server's resources or prompts. */
 interface OfferedTool {
   /**
-   * The definition, in the form in which a server would list it. It's the same for every server, so
-   * it only changes with this program.
+   * The definition, in the form in which servers list tools. It's the same for every server, so
+   * only a new version of this library changes it.
    */
   readonly raw: Readonly<Record<string, unknown>>;
   /** The tool's usual name. The actual name may be longer. */
   readonly offers: string;
-  /** Answers a call like a server would. */
+  /** Answers a call in place of the server. */
   readonly answer: (input: unknown, ask: Ask) => Promise<unknown>;
 }
 

@@ -10,7 +10,7 @@ import { partOfBlock } from '../translate/content-blocks.js';
 import { describeFailure } from '../../providers/run-attempt.js';
 import { fail, ok, type ToolResult } from '../../tool/outcome.js';
 
-/** Thrown if a session has ended or the server no longer knows it. The request had no effect. */
+/** Thrown if a request had no effect because its session has ended or is unknown to the server. */
 export class SessionExpiredError extends Error {
   override readonly name = 'SessionExpiredError';
 
@@ -19,7 +19,7 @@ export class SessionExpiredError extends Error {
   }
 }
 
-/** Retries an attempt if its session ended before the attempt had any effect. */
+/** Runs `attempt`, and runs it again if the session ended before the attempt had any effect. */
 export async function inAnySession<T>(attempt: () => Promise<T>): Promise<T> {
   return attempt().catch((error: unknown) =>
     error instanceof SessionExpiredError ? attempt() : Promise.reject(error as Error),
@@ -34,8 +34,8 @@ export class ConnectionLostError extends Error {
 /**
  * Returns a failed call as the tool's failure, or throws the error.
  *
- * An error response from the server is the tool's own failure, because another provider wouldn't do
- * better. Transport errors are thrown, so that routers count them: `PROVIDER_UNAVAILABLE` if the
+ * An error response from the server becomes the tool's failure, because another provider wouldn't
+ * do better. Transport errors are thrown, so that routers count them: `PROVIDER_UNAVAILABLE` if the
  * call can't have had an effect, and a plain `Error` if it may have. Texts from the server are
  * shortened and stripped of secrets.
  */
@@ -51,7 +51,7 @@ export function callFailure(
     return fail(`${label} refused the call: ${publicMessage(error)}`, { code: error.code });
   const refused = (why: string) => unavailable(`${label} refused the call: ${why}.`, error);
   if (error instanceof sdk.InsufficientScopeError)
-    throw refused('the token lacks scopes that it requires');
+    throw refused('the token lacks scopes that the server requires');
   if (error instanceof sdk.SdkHttpError && error.status === 401)
     throw loginNeeded(
       `${label} rejected the token in "headers" (HTTP status 401). Send a valid token.`,
@@ -61,7 +61,7 @@ export function callFailure(
   if (error instanceof sdk.SdkError) {
     if (error.code === sdk.SdkErrorCode.UnsupportedResultType)
       return fail(
-        `${label} requested a kind of input that isn't supported during the call. Call the tool from a client that supports it.`,
+        `${label} asked for input in a way that isn't supported. Call the tool from a client that supports it.`,
       );
     if (error.code === sdk.SdkErrorCode.InvalidResult)
       throw new ToolError('INVALID_RESULT', `${label}'s response violates the protocol.`, {
@@ -141,12 +141,12 @@ function codesOf(causes: readonly Readonly<Record<string, unknown>>[]): readonly
 const MAX_FAILURE_LENGTH = 8_192;
 
 /**
- * Converts a server's response to a call to a result. The value is its structured content, or else
- * its text. All parts become content.
+ * Converts a server's response into a tool's result. The value is the structured content if there
+ * is any, and the text if there isn't. All parts become content.
  *
  * A text that only repeats the structured content as JSON is dropped. A text meant only for the
- * user becomes a content part but isn't in the value. With `isError`, the response is the tool's
- * failure, and its message is the text, or else the structured content.
+ * user becomes a content part and is left out of the value. A response with `isError` becomes the
+ * tool's failure, with the text or the structured content as its message.
  */
 export function callResult(result: unknown): ToolResult {
   const { content, structuredContent, isError } = (isPlainObject(result) ? result : {}) as {
@@ -220,7 +220,7 @@ const MAX_PAGES = 512;
 const LISTS = ['tools', 'resources', 'resourceTemplates', 'prompts'] as const;
 export type ListName = (typeof LISTS)[number];
 
-/** Returns the key under which a page's entries bypass the SDK's checks. */
+/** Returns the name of the extra field in which a page's unchecked entries are kept. */
 const rawKey = (list: ListName) => `tooldex/raw-${list}`;
 
 /** Thrown if a listing is unusable. The message contains no text from the server. */
@@ -229,8 +229,8 @@ class ListingError extends Error {
 }
 
 /**
- * Lets listings bypass the SDK's checks, which drop a whole page because of one invalid tool. Each
- * tool is checked later. Call it once the transport is connected.
+ * Makes listings bypass the SDK's checks, which drop a whole page because of one invalid tool. Each
+ * tool is checked later. Call this function once the transport is connected.
  */
 export function keepRawLists(transport: Transport): void {
   const receive = transport.onmessage?.bind(transport);
@@ -275,7 +275,7 @@ export async function readAllPages(
 }
 
 /**
- * Passes a list's entries to `take`, page by page, until it returns true.
+ * Passes a list's entries to `take`, page by page, until `take` returns true.
  * @throws ListingError like `readAllPages`.
  */
 export async function readPages(
@@ -292,8 +292,8 @@ export async function readPages(
       throw new ListingError(`The server returned a page without a list of ${list}.`);
     if (entries.some(take)) return;
     const next = (result as Readonly<Record<string, unknown>>)['nextCursor'];
-    // Some servers end the list with an empty cursor. A repeated cursor would repeat the same
-    // pages.
+    // Some servers end the list with an empty cursor.
+    // A repeated cursor would repeat the same pages.
     if (next === undefined || next === null || next === '') return;
     if (typeof next !== 'string')
       throw new ListingError(expectedGot('a cursor as text', describeValue(next)));

@@ -7,8 +7,8 @@ import type { Elicitation } from './elicitation.js';
 import { ConnectionLostError, SessionExpiredError } from './server-answers.js';
 
 /**
- * The SDK's own 60-second timeout would cut off calls of tools that are allowed more time. This
- * library and executors enforce the timeouts.
+ * Switches off the SDK's 60-second timeout, which would cut off tools that are allowed more time.
+ * This library enforces the timeouts itself.
  */
 export const NO_LIMIT: RequestOptions = Object.freeze({ timeout: LIMITS.timerMs });
 
@@ -21,7 +21,7 @@ export type Work<T> = (
 interface SessionParts {
   readonly client: Client;
   readonly transport: Transport;
-  /** Forwards the server's questions to the user. Missing if nobody can be asked. */
+  /** Forwards the server's questions to the user. `undefined` if nobody can be asked. */
   readonly elicitation: Elicitation | undefined;
   readonly isHttp: boolean;
   /** Runs when the server's tools may have changed without an announcement. */
@@ -51,8 +51,7 @@ export class Session {
   }
 
   /**
-   * True if requests are independent of each other, so that a restarted server responds as if
-   * nothing had happened.
+   * True if requests are independent of each other, so a restarted server can answer the next one.
    */
   get isStateless(): boolean {
     return this.#parts.isHttp && this.#parts.transport.sessionId === undefined;
@@ -75,7 +74,7 @@ export class Session {
   async request<T>(signal: AbortSignal | undefined, work: Work<T>): Promise<T> {
     const { signal: gone } = this.#gone;
     if (gone.aborted) throw new SessionExpiredError(gone.reason as Error);
-    // The SDK sends a signal's reason to the server, and the caller's reason may reveal too much.
+    // The SDK would send the caller's abort reason to the server, and the reason may be private.
     const controller = new AbortController();
     const stops = [
       onAbort(signal, () => controller.abort('the call was aborted')),
@@ -91,7 +90,7 @@ export class Session {
   }
 
   /**
-   * Listens for changes with the 2026 protocol. Changes before and after the stream may go
+   * Listens for changes to the tools (2026 protocol). While no stream is open, changes may go
    * unnoticed.
    */
   async watch(): Promise<void> {
@@ -101,15 +100,15 @@ export class Session {
       if (this.isStateless) this.#parts.onDoubt();
       await subscription.closed;
     } catch {
-      return; // The server doesn't support it.
+      return; // The server doesn't support announcements.
     }
     this.#isWatched = false;
     this.#parts.onDoubt();
   }
 
   /**
-   * Ends the session. Requests that are waiting for a response fail, with the reason if this
-   * program gave one.
+   * Ends the session. Requests that are waiting for a response fail with `why` if it's a
+   * `ToolError`, and with a `ConnectionLostError` if not.
    */
   end(why?: unknown): void {
     if (this.#gone.signal.aborted) return;

@@ -19,12 +19,15 @@ import type { McpTransportSettings } from '../settings/transport-settings.js';
 export interface McpPackages {
   readonly client: () => Promise<typeof McpClient>;
   readonly stdio: () => Promise<typeof McpStdio>;
-  /** Loads `ws`. Its types are another package, which users of this one may not have. */
+  /**
+   * Loads `ws`. The return type is declared here, because users may not have installed the package
+   * with its types.
+   */
   readonly ws: () => Promise<unknown>;
 }
 
 export const MCP_PACKAGES: McpPackages = Object.freeze({
-  // Cached, because every call needs it, and even a repeated import takes time.
+  // The module is cached, because every call needs it and even a repeated import takes time.
   client: once(() =>
     import('@modelcontextprotocol/client').catch(missingPackage('@modelcontextprotocol/client')),
   ),
@@ -55,16 +58,16 @@ export async function checkTransports(
 export interface Credentials {
   /** The source of tokens for requests over HTTP. */
   readonly login?: ServerLogin | undefined;
-  /** Returns headers for each HTTP request, which override those in the settings. */
+  /** Returns headers for each HTTP request. They override the headers in the settings. */
   readonly ownHeaders?: (() => Promise<Headers | undefined>) | undefined;
 }
 
 /**
  * Returns the transport to a server, not yet started.
  *
- * A process gets the SDK's short list of environment variables (PATH, HOME and the like) and those
- * listed in its settings, and nothing else from the environment. Its stderr isn't printed, because
- * it would clutter the terminal and may contain secrets.
+ * A process gets the SDK's short list of environment variables (PATH, HOME and the like) and the
+ * variables listed in its settings. Its stderr isn't printed, because it would clutter the terminal
+ * and may contain secrets.
  *
  * @param settings The settings with their variables filled in.
  * @param onTooLarge Called if a message over HTTP is too large. On other transports such a message
@@ -79,7 +82,7 @@ export async function createTransport(
   if (settings.kind === 'stdio') {
     const { StdioClientTransport } = await packages.stdio();
     const { command, args, env, cwd } = settings;
-    // With the SDK's own class, the SDK would start a second process to find out the protocol.
+    // For its own class, the SDK would start a second process to find out the protocol.
     class InPlaceTransport extends StdioClientTransport {}
     return new InPlaceTransport({
       command,
@@ -141,11 +144,12 @@ export async function withEnvFile(settings: McpTransportSettings): Promise<McpTr
   }
 }
 
-/** Shorter values aren't treated as secrets, because they occur in too many words. */
+/** Minimum length of a secret. Shorter values occur in too many ordinary words. */
 const LEAST_SECRET = 8;
 
 /**
- * Returns a function that removes the secrets of a server's settings from a text, longest first.
+ * Returns a function that removes the secrets of a server's settings from a text. It removes longer
+ * secrets first, because they may contain shorter ones.
  */
 export function hidingSecrets(secrets: readonly string[]): (text: string) => string {
   const all = secrets
@@ -162,8 +166,8 @@ const SHOWN = 4_096;
  * Reads the stderr of a transport's process.
  *
  * @param hide Removes the secrets of the server's settings.
- * @returns a function that returns the last 4 KiB as whole lines, without credentials, absolute
- * paths and hidden characters.
+ * @returns a function for the last 4 KiB in whole lines, without credentials, absolute paths and
+ * hidden characters.
  */
 export function listenToStderr(transport: Transport, hide: (text: string) => string): () => string {
   let said = '';
@@ -184,8 +188,8 @@ export function listenToStderr(transport: Transport, hide: (text: string) => str
 }
 
 /**
- * Maximum size of a server's message: 16 MiB. With the SDK's own limit of 10 MiB, one huge tool
- * would make all tools unavailable.
+ * Maximum size of a server's message: 16 MiB. The SDK's own limit of 10 MiB would be too low: one
+ * huge tool would make all tools unavailable.
  */
 const MAX_MESSAGE_BYTES = 16 * 2 ** 20;
 
@@ -195,7 +199,8 @@ const MAX_MESSAGE_BYTES = 16 * 2 ** 20;
  * The SDK itself reads bodies of any size. An event stream may last for days, so counting starts
  * again at each empty line, which ends an event.
  *
- * @param onTooLarge Called for such a message. Without it, the SDK would let the call wait forever.
+ * @param onTooLarge Called for such a message, to end the call. The SDK alone would let the call
+ * wait forever.
  */
 export function boundedFetch(
   onTooLarge: () => void = () => undefined,
@@ -222,7 +227,7 @@ export function boundedFetch(
       },
     });
     const bounded = new Response(response.body.pipeThrough(bound), response);
-    // A new `Response` doesn't keep the final URL, which reveals a redirect.
+    // A new `Response` loses the final URL, and only the final URL reveals a redirect.
     Object.defineProperty(bounded, 'url', { value: response.url });
     Object.defineProperty(bounded, 'redirected', { value: response.redirected });
     return bounded;
@@ -283,7 +288,7 @@ function webSocketTransport(
         socket.send(JSON.stringify(message), (error) => (error ? reject(error) : resolve()));
       }),
     close: () => {
-      // A server that hangs would never respond to a close frame.
+      // `close` would wait for the server's reply, and a server that hangs never replies.
       socket?.terminate();
       return Promise.resolve();
     },

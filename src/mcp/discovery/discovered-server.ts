@@ -82,8 +82,8 @@ interface Failure {
 }
 
 /**
- * Maximum number of listings that one call waits for, because a server may announce changes all the
- * time.
+ * Maximum number of listings that one call waits for. Without a limit, a server that keeps
+ * announcing changes would block the call forever.
  */
 const MOST_LISTINGS = 2;
 /** Minimum milliseconds between two listings of a server that keeps announcing changes. */
@@ -104,8 +104,8 @@ export class DiscoveredServer {
   /** True if the server announced that its tools differ from the listing. */
   #isChanged = false;
   /**
-   * True if its tools may have changed without an announcement, for example after a reconnection.
-   * Calls then list the tools again.
+   * True if the server's tools may have changed without an announcement, for example after a
+   * reconnection. The next call then lists the tools again.
    */
   #isInDoubt = false;
   #running: Promise<void> | undefined;
@@ -114,8 +114,8 @@ export class DiscoveredServer {
   #cancelTimer: (() => void) | undefined;
   #closed = false;
   /**
-   * The digest of each tool in the server's first listing, for the program's tools that stand for
-   * it.
+   * The digest of each tool in the server's first listing. The program's own tools were written for
+   * these definitions.
    */
   readonly #first = new RecentMap<string, string>(MOST_REMEMBERED);
 
@@ -184,8 +184,7 @@ export class DiscoveredServer {
   }
 
   /**
-   * The server's tools that the settings allow, as it sent them, or the reason why they aren't
-   * known.
+   * The server's unchanged tools that the settings allow, or the reason why the tools aren't known.
    */
   get rawListing(): ServerListing {
     const server = this.server.name;
@@ -201,7 +200,7 @@ export class DiscoveredServer {
     if (this.#login !== undefined) return this.#login;
     throw new ToolError(
       'INVALID_ARGUMENT',
-      `${labelOf(this.server.name)} has no login. Only HTTP servers without a token in their headers do.`,
+      `${labelOf(this.server.name)} has no login, because only HTTP servers without a token in their headers need one.`,
     );
   }
 
@@ -210,7 +209,7 @@ export class DiscoveredServer {
    *
    * @param force Lists even if the listing is fresh or the server is backing off. A listing in
    * progress may have started before the change that the caller wants to see, so another listing
-   * follows it. All callers in between share that listing, even if a server changes all the time.
+   * follows it. Everyone who calls in between shares the second listing.
    */
   ask(force: boolean): Promise<void> {
     if (this.#closed) return Promise.resolve();
@@ -230,8 +229,8 @@ export class DiscoveredServer {
    * Calls a tool that the server lists, that the settings allow and whose definition matches its
    * pin.
    *
-   * @param digest The digest of the server's tool that the policy checked. A tool that the program
-   * wrote by hand has no digest: it stands for the tool in the server's first listing.
+   * @param digest The digest of the server's tool that the policy checked. A tool written by the
+   * program has no digest, so the server's tool is compared with the first listing.
    * @throws ToolError `TOOL_CHANGED` if the tool has changed since the policy checked the call,
    * `TOOL_UNAVAILABLE` if it can't be called, `PROVIDER_UNAVAILABLE` if the server can't be
    * reached.
@@ -260,10 +259,9 @@ export class DiscoveredServer {
           const call = { name: toolName, arguments: input as Record<string, unknown> };
           const all = {
             ...options,
-            // Given a definition, the SDK doesn't compile the server's output schema, which could
-            // be crafted to hang it.
+            // Keeps the SDK from compiling the server's (possibly hostile) output schema.
             toolDefinition: { name: toolName, inputSchema: tool.inputSchema as { type: 'object' } },
-            // Without a listener, the server doesn't have to report progress.
+            // If `onprogress` is set, the SDK asks the server for progress.
             ...(reportProgress && { onprogress: (told: object) => reportProgress({ ...told }) }),
           };
           return elicitation === undefined
@@ -279,7 +277,7 @@ export class DiscoveredServer {
       try {
         return this.#withoutSecrets(callFailure(error, this.server.name, sdk));
       } catch (readable) {
-        // The status also shows that a login has ended.
+        // Records in the status that the login has ended.
         if (isLoginNeeded(readable) && readable !== this.#failure?.error) this.#failed(readable);
         throw readable;
       }
@@ -287,11 +285,11 @@ export class DiscoveredServer {
   }
 
   /**
-   * Joins a tool of the program with the server's tool that it stands for. Returns `undefined` if
-   * there is none.
+   * Joins a tool of the program with the server's tool that answers its calls. Returns `undefined`
+   * if the server has no such tool.
    *
-   * A tool without a function stands for the server's tool with the same name. If the program
-   * describes no input, the tool also stands for the tool in its provider `mcp`.
+   * If a tool has neither a function nor providers, the server's tool with the same name answers.
+   * If the program describes no input, the tool named in the provider `mcp` can answer too.
    *
    * @param isDefault True if calls without a server name go to this server.
    */
@@ -360,8 +358,8 @@ export class DiscoveredServer {
   }
 
   /**
-   * Returns the error for a server that couldn't be listed. If the user must log in, returns that
-   * error instead.
+   * Returns the error for a server whose tools couldn't be listed, or the login error if the user
+   * must log in.
    */
   #away(failed: string): ToolError {
     const { error, reason = 'it is closed' } = this.#failure ?? {};
@@ -373,7 +371,7 @@ export class DiscoveredServer {
   #callable(toolName: string): ToolDefinition {
     const { tools, withheld } = this.#table;
     const tool = tools.get(toolName);
-    tool?.available?.(); // Throws the reason.
+    tool?.available?.(); // Throws the reason if the tool is unavailable.
     if (tool !== undefined) return tool;
     const label = labelOf(this.server.name);
     const called = describeValue(toolName);
@@ -390,7 +388,7 @@ export class DiscoveredServer {
   /**
    * Checks that the policy saw the current definition of the server's tool.
    *
-   * If there are pins, they check the definitions for the program's own tools.
+   * If there are pins, the program's own tools aren't checked here, because the pins check them.
    *
    * @throws ToolError `TOOL_CHANGED`. The executor then uses the new definition.
    */
@@ -409,8 +407,8 @@ export class DiscoveredServer {
   }
 
   /**
-   * Joins two tools. If the server's tool has changed since the first listing, the joined tool
-   * requires consent, unless pins check it.
+   * Joins two tools. Without pins, the joined tool requires consent if the server's tool has
+   * changed since the first listing.
    */
   #joined(declared: ToolDefinition, toolName: string, served: ToolDefinition): ToolDefinition {
     const isPinned = this.#options.pins !== undefined;
@@ -436,7 +434,10 @@ export class DiscoveredServer {
       : result;
   }
 
-  /** Returns true for a tool that the settings allow. A tool without a name is reported later. */
+  /**
+   * Returns true for a tool that the settings allow. Lets a tool without a name pass, because it's
+   * reported later.
+   */
   #isWanted(tool: unknown): boolean {
     const name = (tool as { name?: unknown } | null | undefined)?.name;
     return typeof name !== 'string' || isAllowed(name, this.server, this.#options.settings);
@@ -470,7 +471,7 @@ export class DiscoveredServer {
     }
   }
 
-  /** Rebuilds the table from the listing, because withheld tools may have been approved since. */
+  /** Rebuilds the table from the last listing, because tools may have been approved since then. */
   async #rebuild(): Promise<void> {
     if (this.#listing === undefined) return;
     const before = this.#table;
@@ -504,12 +505,12 @@ export class DiscoveredServer {
   }
 
   /**
-   * Lists the tools again soon. Waits a moment after the last listing, so that many changes cause a
-   * single listing.
+   * Schedules another listing of the tools. It waits a moment, so that many changes cause a single
+   * listing.
    */
   #listSoon(): void {
     if (this.#closed) return;
-    // A call's listing may have started before this change.
+    // A listing in progress may have started before this change.
     this.#isChanged = true;
     if (this.#cancelTimer !== undefined) return;
     const { clock, tell } = this.#options;

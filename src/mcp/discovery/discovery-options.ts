@@ -25,7 +25,7 @@ export const WAIT_MS = 10_000;
 /** The state of one server. */
 export type McpServerStatus = {
   readonly server: string;
-  /** The number of its usable tools. Tools stay usable while the server is unreachable. */
+  /** The number of the server's usable tools. Tools stay usable while the server is unreachable. */
   readonly tools: number;
   readonly findings: readonly McpFinding[];
   /**
@@ -36,8 +36,8 @@ export type McpServerStatus = {
   /** The server's protocol: `modern` from 2026-07-28 on, or `null` before it was first reached. */
   readonly era: ProtocolEra | null;
   /**
-   * The last 4 KiB that its process wrote to stderr, without secrets and paths. Missing if there is
-   * nothing.
+   * The last 4 KiB that the server's process wrote to stderr, without secrets and paths. Missing if
+   * it wrote nothing.
    */
   readonly stderr?: string;
 } & (
@@ -45,15 +45,15 @@ export type McpServerStatus = {
       /**
        * - idle: not contacted yet, or the settings aren't enabled
        * - discovering: contacted for the first time, without a response yet
-       * - stale: its listing is older than the interval, or the server has announced changes; the
-       *   listing stays in use until there's a new one
+       * - stale: the last listing is older than the interval, or the server has announced changes;
+       *   it stays in use until the next listing
        */
       readonly state: 'idle' | 'discovering' | 'ready' | 'stale' | 'closed';
     }
   | {
       /**
-       * The last listing failed. The server backs off, and the next refresh after that contacts it
-       * again.
+       * The last listing failed. The server isn't contacted before `nextAttemptAt`; the next
+       * refresh after that tries again.
        */
       readonly state: 'backing-off' | 'failed';
       /** The reason for the last failure. */
@@ -65,7 +65,7 @@ export type McpServerStatus = {
     }
 );
 
-/** The tools of a server that are new, changed or removed, by their names here. */
+/** The tools of a server that are new, changed or removed, by their registered names. */
 export interface McpChange {
   readonly server: string;
   readonly added: readonly string[];
@@ -82,7 +82,7 @@ export type McpDiscoveryEvent = { readonly at: number; readonly server: string }
   | { readonly type: 'list-changed' }
 );
 
-/** Decides if a definition may be used, like `DefinitionPins`. */
+/** Decides if a definition may be used. `DefinitionPins` is one implementation. */
 export interface PinGuard {
   check(server: string, tool: unknown): PinAnswer | Promise<PinAnswer>;
 }
@@ -104,8 +104,8 @@ export interface McpDiscoveryOptions {
    */
   readonly pins?: PinGuard;
   /**
-   * Checks the patterns in servers' schemas, for example `(pattern) => new RE2(pattern, 'u')`. It
-   * must run in linear time.
+   * Compiles the patterns in servers' schemas, for example `(pattern) => new RE2(pattern, 'u')`.
+   * Matching must take linear time.
    * @default the servers check their patterns
    */
   readonly patternEngine?: PatternEngine;

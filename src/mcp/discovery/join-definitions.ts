@@ -18,12 +18,15 @@ export function declaredPart(joined: ToolDefinition): ToolDefinition | undefined
   return declaredParts.get(joined);
 }
 
-/** Returns the provider of a tool that is an MCP server. */
+/** Returns the provider named `mcp`. */
 export function mcpProviderOf(providers: readonly ToolProvider[]): ToolProvider | undefined {
   return providers.find(({ name }) => name === 'mcp');
 }
 
-/** Returns true for a tool without a function whose input is only described by the server. */
+/**
+ * Returns true for a tool that has no function and leaves the description of its input to the
+ * server.
+ */
 export function takesServedSchema({ inputSchema, execute }: ToolDefinition): boolean {
   return (
     execute === undefined &&
@@ -35,10 +38,10 @@ export function takesServedSchema({ inputSchema, execute }: ToolDefinition): boo
 /**
  * Joins a declared tool with the server's tool that answers its calls.
  *
- * If both have the same name, they become one tool: the server provides the handler and schemas,
- * the declaration provides the texts it has, and the stricter safety metadata wins. A declared tool
- * with another name keeps its metadata, and takes the server's schema if it describes no input. The
- * provider `mcp` carries the digest of the server's tool, so calls can't reach any other tool.
+ * Two tools with the same name become one: the server provides the handler and schemas, the
+ * declaration overrides the texts, and the stricter safety metadata wins. A declared tool with a
+ * different name keeps its metadata, and takes the server's schema if it describes no input. The
+ * provider `mcp` contains the digest of the server's tool, so calls can't reach any other tool.
  *
  * @param requiresConsent True if the server's tool has changed since the declaration was made for
  * it.
@@ -79,7 +82,8 @@ export function joinDefinitions(
 }
 
 /**
- * Returns the stricter safety metadata. The declared tool can only tighten the server's metadata.
+ * Returns the stricter safety metadata of the two, because a declared tool may only tighten the
+ * server's.
  */
 function stricter(
   declared: ToolDefinition,

@@ -33,11 +33,11 @@ import {
 /**
  * The tools of MCP servers, as definitions for any registry and executor.
  *
- * Nothing is opened until you call `refresh` or a tool, or a registry loads it. A listing is fresh
- * for the server's `healthCheckIntervalMs`, and stays in use while the tools are listed again or
- * the server is unreachable. A server that fails backs off for `exponentialBackoff(failures in a
- * row)`. If a server announces changes, its tools are listed again at once. No server delays or
- * removes the tools of another.
+ * Nothing is opened until you call `refresh` or a tool, or a registry loads the tools. A listing is
+ * fresh for the server's `healthCheckIntervalMs`, and stays in use while the tools are listed again
+ * or the server is unreachable. A server that fails backs off for `exponentialBackoff(failures in a
+ * row)`. If a server announces changes, its tools are listed again at once. A slow or failing
+ * server doesn't affect the tools of other servers.
  *
  * ```js
  * const discovery = new McpDiscovery({ enabled: true, servers: { files: { command: 'npx', args: ['-y', '@modelcontextprotocol/server-filesystem', '.'] } } });
@@ -47,7 +47,7 @@ import {
  */
 export class McpDiscovery {
   /**
-   * The provider for a `ToolExecutor`, under the name `mcp`. The executor then routes calls with
+   * The provider for a `ToolExecutor`, under the name `mcp`. Calls made through the executor get
    * health checks and backoff.
    */
   readonly provider: ProviderFactory = (config) => new McpProvider(this, config);
@@ -58,7 +58,7 @@ export class McpDiscovery {
   #closed = false;
 
   /**
-   * @param settings Same as for `readMcpSettings`.
+   * @param settings The same settings as for `readMcpSettings`.
    * @throws ToolError `INVALID_ARGUMENT`, which lists all errors in settings or options.
    */
   constructor(settings: unknown, options: McpDiscoveryOptions = {}) {
@@ -72,11 +72,11 @@ export class McpDiscovery {
    * Lists the tools of all servers without a fresh listing, in parallel. Resolves when each server
    * has responded or failed.
    *
-   * You can already read the definitions of servers that have responded.
+   * While you wait, you can already read the definitions of servers that have responded.
    *
    * @param options `force` also contacts servers that have a fresh listing or are backing off.
-   * @throws ToolError `MISSING_PACKAGE` if a transport's package isn't installed. Then no server is
-   * contacted. Server errors are never thrown: see `status` and `findings`.
+   * @throws ToolError `MISSING_PACKAGE`, before any server is contacted, if a transport's package
+   * isn't installed. Server errors are never thrown: see `status` and `findings`.
    */
   async refresh(options: { readonly force?: boolean } = {}): Promise<void> {
     const { force = false } = options;
@@ -88,7 +88,10 @@ export class McpDiscovery {
     await Promise.all(servers.map((server) => server.ask(force)));
   }
 
-  /** Returns all usable tools, by name. An unchanged tool is still the same object. */
+  /**
+   * Returns all usable tools, by name. If a tool hasn't changed, its object is the same as in the
+   * last call.
+   */
   definitions(): readonly ToolDefinition[] {
     const all = [...this.#servers.values()].flatMap(({ tools }) => [...tools.values()]);
     return Object.freeze(all.sort((a, b) => compareText(a.name, b.name)));
@@ -122,8 +125,8 @@ export class McpDiscovery {
   }
 
   /**
-   * Returns each server's last listing as it was sent, without the tools that the settings deny.
-   * Use it with `DefinitionPins.verify`.
+   * Returns each server's last listing unchanged, except that tools denied by the settings are left
+   * out. Use it with `DefinitionPins.verify`.
    */
   rawListings(): readonly ServerListing[] {
     return Object.freeze([...this.#servers.values()].map(({ rawListing }) => rawListing));
@@ -173,12 +176,13 @@ export class McpDiscovery {
   }
 
   /**
-   * Joins a tool from the program or a manifest with the server's tool that it stands for. Returns
-   * other tools unchanged. A `CapabilityRegistry` does this automatically.
+   * Joins a tool from the program or a manifest with the server's tool that answers its calls.
+   * Returns other tools unchanged. A `CapabilityRegistry` does this automatically.
    *
-   * A tool without a function and other providers stands for the discovered tool with its name. It
-   * may add texts and tighten safety. The server provides the handler and schema. A tool with
-   * another name and the provider `mcp` takes the server's schema if it describes no input.
+   * If a tool has neither a function nor other providers, the discovered tool with the same name
+   * answers. Your tool may add texts and tighten safety; the server provides the handler and
+   * schema. A tool with a different name and the provider `mcp` takes the server's schema if it
+   * describes no input.
    */
   complete(definition: ToolDefinition): ToolDefinition {
     if (!isToolDefinition(definition))
@@ -191,11 +195,12 @@ export class McpDiscovery {
   }
 
   /**
-   * Calls a tool by its name at a server. Arguments are passed on unchanged.
+   * Calls a tool by the name it has at a server. Arguments are passed on unchanged.
    *
    * @param server The server's name.
    * @default the default server
-   * @param digest The digest of the server's tool that the policy checked. No other tool is called.
+   * @param digest The digest of the server's tool that the policy checked. If the tool has changed,
+   * it isn't called.
    * @returns a plain value, or a failure that the server returned.
    * @throws ToolError `INVALID_ARGUMENT` for an unknown server, or `TOOL_CHANGED`.
    * @throws ToolError `TOOL_UNAVAILABLE` if the tool isn't listed, isn't allowed, or is withheld.
@@ -243,10 +248,10 @@ export class McpDiscovery {
   }
 
   /**
-   * Applies new settings. Servers with unchanged settings keep their tools and connections. The
-   * others are closed.
+   * Applies new settings. Servers with unchanged settings keep their tools and connections. All
+   * other servers are closed.
    *
-   * @throws ToolError `INVALID_ARGUMENT`. Then nothing has changed.
+   * @throws ToolError `INVALID_ARGUMENT`, without changing anything.
    */
   async update(settings: unknown): Promise<void> {
     const next = readMcpSettings(settings);
@@ -275,7 +280,7 @@ export class McpDiscovery {
     const tell = (event: McpDiscoveryEvent) => this.#events.tell(event);
     return new Map(
       settings.servers.map((server) => {
-        // If the settings are disabled, servers and tools are released.
+        // If the new settings are disabled, all servers are closed and their tools removed.
         const known = settings.enabled ? this.#servers.get(server.name) : undefined;
         if (known?.server.signature === server.signature) return [server.name, known];
         const all = { ...options, env, logins, settings, tell };
@@ -333,7 +338,7 @@ export class McpDiscovery {
     return this.#settings.enabled && !this.#closed ? this.#servers : new Map();
   }
 
-  /** The server for calls that don't specify one. */
+  /** The server for calls that don't specify a server. */
   get #defaultServer(): string | undefined {
     return (
       this.#settings.defaultServer ??
@@ -365,11 +370,11 @@ export class McpDiscovery {
 }
 
 /**
- * Lets a tool of an MCP server answer calls, as one of a tool's providers.
+ * Answers a tool's calls with a tool of an MCP server.
  *
- * Calls go to the configured server and tool, no matter what the arguments are called. A tool isn't
- * called if the server doesn't list it, the settings deny it, or it's withheld because its
- * definition has changed.
+ * The configuration alone decides on the server and tool, even if an argument has a name like
+ * `server`. A tool isn't called if the server doesn't list it, the settings deny it, or it's
+ * withheld because its definition has changed.
  *
  * ```js
  * const executor = new ToolExecutor({ registry, providers: { mcp: discovery.provider } });
@@ -383,8 +388,8 @@ export class McpProvider implements Provider {
 
   /**
    * @param config The same as in manifests. `tool` is the name at the server, and `server` is a
-   * configured server (by default the default server, or else the only server). `digest` is the
-   * digest of the server's tool with which a tool of the program was joined.
+   * configured server (by default the default server, or the only one). `digest` identifies the
+   * server's tool that a tool of the program was joined with.
    * @throws ToolError `INVALID_ARGUMENT` if `config` has no tool name.
    */
   constructor(
@@ -405,7 +410,7 @@ export class McpProvider implements Provider {
 export interface DiscoveredMcpTools {
   readonly definitions: readonly ToolDefinition[];
   readonly findings: readonly McpFinding[];
-  /** The provider for an executor, which routes the calls, under the name `mcp`. */
+  /** The provider for an executor. Pass it under the name `mcp`. */
   readonly provider: ProviderFactory;
   /** The discovery, for refreshing later. */
   readonly discovery: McpDiscovery;

@@ -39,9 +39,12 @@ interface TableSources {
   /** The names of all tools that the server lists, including those that the settings exclude. */
   readonly names: readonly string[];
   readonly offered: OfferedTools;
-  /** True if arguments are repeated in headers, as in the 2026 protocol over HTTP. */
+  /** True if calls repeat arguments in headers, which the 2026 protocol requires over HTTP. */
   readonly repeatsInHeaders: boolean;
-  /** Calls a tool by its name at the server. `digest` identifies the definition that was called. */
+  /**
+   * Calls a tool by the name it has at the server. `digest` identifies the definition that the
+   * caller used.
+   */
   readonly call: (
     toolName: string,
     input: unknown,
@@ -94,8 +97,7 @@ export async function buildTable(
       served.add(definition);
       tools.set(toolName, known && isSame(known, definition) ? known : definition);
     } catch (error) {
-      // The settings may contradict themselves, for example with read-only access for tools that
-      // write.
+      // Settings may be contradictory, such as read-only access for a tool that writes.
       find('refused', publicMessage(error));
     }
   }
@@ -105,14 +107,12 @@ export async function buildTable(
 /** Definitions created from servers' listings. */
 const served = new WeakSet<ToolDefinition>();
 
-/**
- * Returns true if a tool is as discovery created it, and false if the program changed or joined it.
- */
+/** Returns true for a tool that discovery created and nobody has changed or joined since. */
 export function isServed(tool: ToolDefinition): boolean {
   return served.has(tool);
 }
 
-/** Returns the digest of the server's tool that a definition stands for. */
+/** Returns the digest of the server's tool that answers a definition's calls. */
 export function digestIn({ providers = [] }: ToolDefinition): string | undefined {
   const digest = mcpProviderOf(providers)?.config?.['digest'];
   return typeof digest === 'string' ? digest : undefined;
@@ -126,8 +126,8 @@ const refused = (reason: string): never => {
 };
 
 /**
- * Finds names and patterns in the settings that match none of a server's tools. A misspelt filter
- * doesn't exclude what it should.
+ * Finds names and patterns in the settings that match none of a server's tools, because a misspelt
+ * filter may leave a tool enabled.
  */
 function unmatched(server: McpServerSettings, names: readonly string[]): readonly McpFinding[] {
   const own = names.map((tool) => [tool.trim()]);
@@ -181,7 +181,7 @@ export function changeOf(
     : { server, added, edited, removed };
 }
 
-/** A usable tool. `raw` is its definition as the server sent it, which is what pins cover. */
+/** A usable tool. `raw` is the unchanged definition from the server, and pins cover all of it. */
 type TranslatedTool = Extract<McpTranslation, { readonly options: unknown }> & {
   readonly raw: unknown;
 };
@@ -190,8 +190,8 @@ type TranslatedTool = Extract<McpTranslation, { readonly options: unknown }> & {
  * Translates all tools of a listing that the settings allow, in order. An invalid tool is reported
  * and doesn't affect the other tools.
  *
- * If two tools have the same name, the first is used. Otherwise a later tool could take over the
- * calls of an approved tool.
+ * If two tools have the same name, the first is used, so that no later tool can take over the calls
+ * of an approved tool.
  */
 export function translateListing(
   listing: readonly unknown[],
@@ -234,7 +234,10 @@ export function translateListing(
   });
 }
 
-/** Marks a tool of this program that relays resources or prompts. No server can set this mark. */
+/**
+ * Marks a tool of this program that gives access to resources or prompts. A server can't set this
+ * mark on its own tools.
+ */
 function offering(translated: McpTranslation, offers: string): McpTranslation {
   if ('refused' in translated) return translated;
   const { metadata } = translated.options;

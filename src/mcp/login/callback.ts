@@ -3,7 +3,7 @@ import { ToolError } from '../../core/errors.js';
 import { withDeadline } from '../../execution/with-deadline.js';
 import { listen } from '../../host/listen.js';
 
-/** The local server that the browser is redirected to after a login. */
+/** The local server to which the browser is redirected after a login. */
 interface Callback {
   /** The address that the authorization server redirects to. */
   readonly address: string;
@@ -47,7 +47,7 @@ export async function openCallback(state: string, port: number): Promise<Callbac
         return page(400, 'This is not the response to a login that was started here.');
       if (isTaken) return page(410, 'This login has already been completed.');
       isTaken = true;
-      outgoing.once('close', () => take(searchParams)); // Let the page arrive first.
+      outgoing.once('close', () => take(searchParams)); // Send the page before the server closes.
       return page(200, 'You can close this page and return to the program.');
     },
     refuse: ({ status }) => page(status, 'The request was refused.'),
@@ -56,7 +56,7 @@ export async function openCallback(state: string, port: number): Promise<Callbac
     address: `${server.url}${PATH}`,
     answer: async (send, limits) => {
       const { timeoutMs } = limits;
-      // `send` may take until the user has come back, or longer.
+      // `send` may not resolve until the user has logged in, so both are awaited.
       const settled = await withDeadline(
         () => Promise.race([taken, Promise.resolve(send()).then(() => taken)]),
         limits,

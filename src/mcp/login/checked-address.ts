@@ -2,7 +2,8 @@ import { BlockList, isIP } from 'node:net';
 import { ToolError } from '../../core/errors.js';
 
 /**
- * The addresses by which this machine reaches itself, including those that mean all its addresses.
+ * The addresses of this machine itself, including `0.0.0.0` and `::`, which mean all of its
+ * addresses.
  */
 const here = new BlockList();
 here.addSubnet('127.0.0.0', 8, 'ipv4'); // Also matches its IPv6 form, ::ffff:127.0.0.1.
@@ -20,8 +21,8 @@ function isHere({ hostname }: URL): boolean {
 }
 
 /**
- * Returns an address that a server specified if it may be used: https, or any address on this
- * machine if the server runs on this machine.
+ * Returns an address that a server specified, if the program may use it. It must use https, or be
+ * on this machine if the server is too.
  *
  * @throws ToolError `FORBIDDEN_URL`: a remote server mustn't direct this program to programs on
  * this machine.
@@ -30,7 +31,7 @@ export function checkedAddress(address: URL, server: URL): string {
   const fits = isHere(address)
     ? isHere(server) && ['http:', 'https:'].includes(address.protocol)
     : address.protocol === 'https:';
-  // A server reached without https, in a private network, may specify itself.
+  // A server that is reached without https, in a private network, may specify its own address.
   if (!fits && address.origin !== server.origin)
     throw new ToolError(
       'FORBIDDEN_URL',

@@ -12,15 +12,12 @@ import type { Environment } from '../settings/transport-settings.js';
 /** A store for logins: any `StateStore`, or a folder. */
 export type LoginStore = Pick<StateStore, 'get' | 'compareAndSet'>;
 
-/**
- * The stored login at one server. The parts that come from the SDK include the issuer they're valid
- * for.
- */
+/** The stored login at one server. The SDK's parts name the issuer for which they're valid. */
 export interface Login {
   /** The program's registration at the authorization server, if it registered itself. */
   readonly client?: StoredOAuthClientInformation;
   readonly tokens?: StoredOAuthTokens;
-  /** The scopes for the next login, if some were missing. */
+  /** The scopes to request at the next login, if the last one lacked some. */
   readonly wanted?: string;
 }
 
@@ -60,8 +57,8 @@ export async function updateLogin(
 }
 
 /**
- * Maximum milliseconds that a process may hold a login's lock, and the pause before checking the
- * lock again.
+ * Milliseconds after which a login's lock expires, and milliseconds between two attempts to get the
+ * lock.
  */
 const LOCK_MS = 60_000;
 const PAUSE_MS = 50;
@@ -117,8 +114,8 @@ export function loginFolder(env: Environment): string {
  * Returns a store that keeps logins in a folder, with one file per server that only its owner can
  * read. Files are written atomically.
  *
- * A file that others can read, or that belongs to another user, is refused, because whoever writes
- * it decides whose account the program uses.
+ * A file that other users own or can read is refused, because whoever can write it decides which
+ * account the program uses.
  */
 export function loginsIn(folder: string): LoginStore {
   const pathOf = (key: string) => join(folder, `${key.slice(key.lastIndexOf(':') + 1)}.json`);
@@ -157,7 +154,7 @@ export function loginsIn(folder: string): LoginStore {
           await mkdir(folder, { recursive: true, mode: 0o700 });
           await writeFile(beside, next, { flag: 'wx', flush: true, mode: 0o600 });
           await chmod(beside, 0o600); // The process's umask may remove some permissions.
-          // Of several processes that create the file, only one can.
+          // If several processes create the file, `link` succeeds for only one of them.
           await (expected === undefined ? link : rename)(beside, path);
         }
         return true;

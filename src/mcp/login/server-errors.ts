@@ -3,8 +3,8 @@ import { withDeadline } from '../../execution/with-deadline.js';
 import { abortError } from '../../providers/run-attempt.js';
 
 /**
- * Returns the error for a login that only a user can make. Neither a retry nor another provider
- * would help.
+ * Returns the error for a missing login if only a user can log in. No retry or other provider would
+ * help.
  */
 export function loginNeeded(message: string): ToolError {
   return new ToolError('TOOL_UNAVAILABLE', message, {
@@ -17,7 +17,7 @@ export function isLoginNeeded(error: unknown): error is ToolError {
   return isToolError(error, 'TOOL_UNAVAILABLE') && error.details['needs'] === 'login';
 }
 
-/** Returns a server's name for messages. */
+/** Returns a server's label for messages. */
 export function labelOf(server: string): string {
   return server === '' ? 'the MCP server' : `MCP server ${server}`;
 }

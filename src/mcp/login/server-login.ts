@@ -37,7 +37,7 @@ import {
 } from './login-store.js';
 
 interface ServerLoginOptions {
-  /** The server's name in the settings, for messages. */
+  /** The server's name in the settings, for use in messages. */
   readonly server: string;
   readonly transport: Extract<McpTransportSettings, { readonly url: string }>;
   readonly store: LoginStore;
@@ -51,9 +51,9 @@ interface ServerLoginOptions {
 export interface LogInOptions {
   /** Shows the user the URL for logging in. */
   readonly open: (address: string) => void | Promise<void>;
-  /** Milliseconds that the user has. @default 300,000 */
+  /** Milliseconds in which the user must log in. @default 300,000 */
   readonly timeoutMs?: number;
-  /** Ends the wait for the user when it aborts. @default none: only the timeout ends it */
+  /** A signal that ends the wait for the user. @default none: only the timeout ends it */
   readonly signal?: AbortSignal;
 }
 
@@ -68,11 +68,13 @@ const ANY_USER: McpOAuthSettings = Object.freeze({
   scopes: Object.freeze([]),
 });
 /**
- * A callback address for refreshing. Without a callback address, the SDK assumes a client without a
- * user.
+ * A callback address for refreshing. It's never called, but without an address the SDK would assume
+ * a client without a user.
  */
 const NO_CALLBACK = 'http://127.0.0.1/callback';
-/** Timeout in milliseconds for all requests of one step at an authorization server. */
+/**
+ * Milliseconds that all requests of one login step to an authorization server may take together.
+ */
 const AUTH_TIMEOUT_MS = 30_000;
 /**
  * The login at one server. Provides tokens for requests, refreshes them, and obtains them from the
@@ -88,7 +90,7 @@ export class ServerLogin implements AuthProvider {
   /** The tokens of a program that has its own secret. They aren't stored. */
   #own: Login = {};
   #renewal: Promise<void> | undefined;
-  /** The credentials sent with the request that a response belongs to. */
+  /** The `Authorization` header of the request, for each response. */
   readonly #sent = new WeakMap<Response, string | null>();
 
   constructor(options: ServerLoginOptions) {
@@ -101,8 +103,8 @@ export class ServerLogin implements AuthProvider {
   }
 
   /**
-   * Remembers the credentials of each request made through `fetch`, because the token may be
-   * renewed before the response is read.
+   * Returns a `fetch` that remembers each request's credentials, because the token may be renewed
+   * before the response is read.
    */
   watch<F extends (input: string | URL, init?: RequestInit) => Promise<Response>>(send: F): F {
     return (async (input, init) => {
@@ -113,8 +115,8 @@ export class ServerLogin implements AuthProvider {
   }
 
   /**
-   * Gets another token after the server has refused one. @throws ToolError `TOOL_UNAVAILABLE` if
-   * only the user can get a token.
+   * Gets another token after the server has refused the current one.
+   * @throws ToolError `TOOL_UNAVAILABLE` if only the user can get a token.
    */
   async onUnauthorized({ response }: { readonly response: Response }): Promise<void> {
     await (this.#renewal ??= this.#renew(response).finally(() => (this.#renewal = undefined)));
@@ -130,7 +132,7 @@ export class ServerLogin implements AuthProvider {
     const wanted = computeScopeUnion(tokens?.scope, missed);
     if (this.#isMachine) return this.#authorize(without({ scope: wanted }));
     await this.#update((login) => ({ ...login, ...without({ wanted }) }));
-    throw this.#needed('the current login lacks scopes that it requires');
+    throw this.#needed('the current login lacks scopes that the server requires');
   }
 
   /**
@@ -243,12 +245,12 @@ export class ServerLogin implements AuthProvider {
         await this.#authorize(about);
       });
     } catch (error) {
-      // A login by the user doesn't wait for the lock, so its token may already be there.
+      // A login by the user doesn't wait for the lock, so it may have happened by now.
       if (!hasAnother(await this.#read())) throw error;
     }
   }
 
-  /** Returns what a response without access asks for, with these scopes added. */
+  /** Returns the metadata URL and scopes that a refusal asks for. `more` is added to the scopes. */
   async #requestedBy(
     response: Response,
     more?: string,
@@ -344,7 +346,7 @@ export class ServerLogin implements AuthProvider {
             : undefined)
         );
       },
-      // Without this function, the SDK doesn't register the program.
+      // The SDK only registers the program if this function exists.
       ...(clientId === undefined &&
         user !== undefined && {
           saveClientInformation: (client: StoredOAuthClientInformation) =>
@@ -357,7 +359,7 @@ export class ServerLogin implements AuthProvider {
       },
       saveTokens: async (tokens) =>
         this.#update(({ client = registered, tokens: before, wanted }) => {
-          // A response without scopes grants the requested scopes, or the previous scopes.
+          // Without scopes in the response, the requested or previous scopes are granted.
           const scope = tokens.scope ?? (user === undefined ? before?.scope : user.scope);
           return {
             ...(client && { client: registered ?? client }),
@@ -409,7 +411,9 @@ export class ServerLogin implements AuthProvider {
     return labelOf(this.#options.server);
   }
 
-  /** Returns an error without the servers' texts, which may be misleading on purpose. */
+  /**
+   * Returns an error without the authorization server's text, which may be deliberately misleading.
+   */
   #readable(error: unknown): unknown {
     return isToolError(error)
       ? error

@@ -3,8 +3,8 @@ import { publicMessage } from '../../core/public-message.js';
 import { keyOf, pinOf, type PinnedDefinition, type PinTable } from './pin.js';
 
 /**
- * A place where two definitions differ. `before` or `after` is missing if that side has nothing
- * there.
+ * A place where two definitions differ. `before` or `after` is missing if the old or new definition
+ * has nothing there.
  */
 export interface DefinitionChange {
   /** The place as a JSON pointer (RFC 6901): `/inputSchema/properties/path/type`. */
@@ -14,11 +14,11 @@ export interface DefinitionChange {
 }
 
 /**
- * Returns the places where two definitions differ, as few and as deep as possible. Empty only if
- * the definitions are equal.
+ * Returns the places where two definitions differ, as few and as deep as possible. The list is
+ * empty only for equal definitions.
  *
- * A part that was added or removed as a whole counts as one change. So does a changed list. Key
- * order doesn't matter.
+ * A part that was added or removed as a whole is one change, and so is a changed list. Key order
+ * doesn't matter.
  */
 function diffDefinitions(before: Json, after: Json, path = ''): readonly DefinitionChange[] {
   if (!isPlainObject(before) || !isPlainObject(after))
@@ -35,7 +35,7 @@ function diffDefinitions(before: Json, after: Json, path = ''): readonly Definit
   return Object.freeze(changes);
 }
 
-/** The tools that a server lists, as it sent them, or the reason why it couldn't be contacted. */
+/** A server's tools exactly as it listed them, or the reason why it couldn't be contacted. */
 export type ServerListing =
   | { readonly server: string; readonly tools: readonly unknown[] }
   | { readonly server: string; readonly error: string };
@@ -52,8 +52,8 @@ export type PinFinding = { readonly server: string } & (
       /** A pinned tool that the server no longer lists, or whose server is no longer configured. */
       | { readonly kind: 'removed' }
       /**
-       * A definition that can't be pinned, or a second definition with the same name. It can't be
-       * approved.
+       * A definition that can't be approved: it can't be pinned, or is the second with the same
+       * name.
        */
       | { readonly kind: 'invalid'; readonly reason: string }
     ))
@@ -91,7 +91,7 @@ export function findingsOf(
 
 /**
  * Compares a listed tool with its pin.
- * @param listed The keys of the tools before it. The function adds the tool's own key.
+ * @param listed The keys of the tools compared before. This function adds the tool's own key.
  */
 function findingOf(
   pins: PinTable,

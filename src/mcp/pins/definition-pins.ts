@@ -9,8 +9,8 @@ import { keyOf, pinOf, sortedPins, type PinTable } from './pin.js';
 /** Options for `DefinitionPins`. */
 export interface DefinitionPinsOptions {
   /**
-   * The treatment of tools without a pin: `quarantine` withholds it until it's approved; `trust`
-   * pins its first definition and withholds later, different ones.
+   * The treatment of a tool without a pin: `quarantine` withholds the tool until it's approved;
+   * `trust` pins its first definition and withholds any later, different definition.
    *
    * @default 'quarantine' if you load a lock file or its text, 'trust' for pins that start empty
    */
@@ -31,12 +31,12 @@ export const DEFAULT_LOCK_FILE = 'tooldex-pins.json';
 const MOST_TRUSTED = 2_000;
 
 /**
- * Detects if a server changes a tool's definition after it was reviewed.
+ * Detects changes that a server makes to a tool's definition after somebody has reviewed it.
  *
  * A pin is the SHA-256 of a tool's whole definition in canonical JSON: name, title, description,
  * schemas, annotations and every other field. Any changed, added or removed value breaks the pin; a
- * different key order doesn't. If a pin is broken, the tool is withheld until it's approved. With a
- * lock file, tools without a pin are also withheld.
+ * different key order doesn't. A tool with a broken pin is withheld until somebody approves it.
+ * With a lock file, tools without a pin are also withheld.
  *
  * ```js
  * const pins = await DefinitionPins.load('tooldex-pins.json');
@@ -108,7 +108,8 @@ export class DefinitionPins {
   }
 
   /**
-   * Decides if a definition may be used. If new tools are trusted, pins a tool's first definition. Never throws.
+   * Decides if a definition may be used. If `onNew` is `trust`, pins a new tool's definition. Never
+   * throws.
    *
    * @param tool The definition as the server sent it.
    * @returns the reason, as a sentence, if the definition is withheld.
@@ -162,8 +163,8 @@ export class DefinitionPins {
   /**
    * Writes all pins to the lock file, replacing its content.
    *
-   * If another process has changed the file since these pins read or wrote it, nothing is written,
-   * because that would lose its approvals.
+   * If another process has changed the file since these pins read or wrote it, nothing is written.
+   * Otherwise that process's approvals would be lost.
    *
    * @param file
    * @default the file passed to `load`, or else `tooldex-pins.json`

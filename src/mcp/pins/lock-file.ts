@@ -31,8 +31,8 @@ export async function readLockFile(file: string): Promise<string | undefined> {
 }
 
 /**
- * Writes a lock file and returns its text. Readers see either the old or the new file, because the
- * text is written to another file that is then renamed.
+ * Writes a lock file and returns its text. It writes another file and renames that, so readers
+ * never see half a file.
  *
  * @throws ToolError `INVALID_ARGUMENT` if the file can't be written, `LIMIT_EXCEEDED`.
  */
@@ -82,9 +82,9 @@ function sorted(value: unknown): unknown {
 }
 
 /**
- * Reads the pins from a lock file's text. Only the definitions are read, and serializing them must
- * produce the same text again, except for white space. This refuses truncated texts, duplicate keys
- * (as after a bad merge) and wrong digests.
+ * Reads the pins from a lock file's text. It reads only the definitions, and serializing them must
+ * produce the same text again, except for white space. This check refuses truncated texts,
+ * duplicate keys (from a bad merge) and wrong digests.
  *
  * @param name The file's name in messages.
  * @throws ToolError `INVALID_ARGUMENT` for any other text.
@@ -93,7 +93,7 @@ export function readLockText(text: string, name: string): PinTable {
   const pins: PinTable = new Map();
   let parsed: unknown;
   try {
-    parsed = JSON.parse(text.trimStart()); // Also removes a byte order mark.
+    parsed = JSON.parse(text.trimStart()); // `trimStart` also removes a byte order mark.
   } catch (error) {
     throw refusedLock(name, "it isn't JSON", error);
   }

@@ -18,13 +18,13 @@ interface Pin {
   readonly tool: string;
   /** The SHA-256 of the definition's canonical JSON, as 64 hexadecimal digits. */
   readonly digest: string;
-  /** The definition itself, so that a change can be shown and not only detected. */
+  /** The definition itself. With the digest alone, a change could be detected but not shown. */
   readonly definition: PinnedDefinition;
 }
 
 /**
- * A definition's pin, or the reason why it can't be pinned. `tool` is present if the definition has
- * a name.
+ * A definition's pin, or the reason why the definition can't be pinned. `tool` is its name, if it
+ * has one.
  */
 type Pinnable =
   | { readonly ok: true; readonly tool: string; readonly pin: Pin }
@@ -39,9 +39,9 @@ const MAX_LENGTH = 262_144;
 /**
  * Returns the pin of a raw definition with all its fields, including `_meta` and unknown ones.
  *
- * Hosts act on `_meta`, translation reads fields that aren't part of the protocol, and an attack
- * would use any unpinned field. A server that writes the time of day into its definitions can't be
- * pinned; the diff shows which field changes.
+ * All fields are pinned, because an attack would use any field that isn't: hosts act on `_meta`,
+ * and translation reads fields beyond the protocol. A server that writes the time of day into its
+ * definitions breaks its pins every time; the diff shows the field.
  */
 export function pinOf(server: string, raw: unknown): Pinnable {
   if (!isPlainObject(raw))
@@ -70,7 +70,7 @@ export function pinOf(server: string, raw: unknown): Pinnable {
   };
 }
 
-/** Pins by their `keyOf`. A single map, because both names come from outside. */
+/** Pins by their `keyOf`. */
 export type PinTable = Map<string, Pin>;
 
 /** Returns the key for a server's tool. */

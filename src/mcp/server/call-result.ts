@@ -10,13 +10,13 @@ import { jsonSchemaOf, type JsonSchema } from '../../tool/tool-schema.js';
 import type { ToolEntry } from '../../tool/tool-definition.js';
 import { blockOfPart } from '../translate/content-blocks.js';
 
-/**
- * Arguments up to this length are shown in full. For longer arguments, only the beginning and end
- * are shown.
- */
+/** Maximum length of arguments that are shown in full. Longer arguments are cut in the middle. */
 const SHOWN_WHOLE = 4_096;
 const SHOWN_ENDS = 1_024;
-/** Characters that are invisible or look like a space. Approved arguments mustn't hide anything. */
+/**
+ * Characters that are invisible or look like a space. They're escaped, so that arguments shown for
+ * approval can't hide anything.
+ */
 const UNSEEN = /(?!\n)[\p{C}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]|(?! )\p{Zs}/gu;
 
 type Form = ElicitRequestFormParams & { mode: 'form' };
@@ -28,8 +28,8 @@ export function errorResult(...texts: readonly string[]): CallToolResult {
 }
 
 /**
- * Returns the user's answer to a tool's question, or a failure if the output schema requires
- * something else.
+ * Returns the user's answer to a tool's question, or a failure if the answer doesn't match the
+ * output schema.
  */
 export function answerToQuestion(entry: ToolEntry, { text, data }: Answer): CallToolResult {
   const schema = outputSchemaOf(entry);
@@ -39,7 +39,7 @@ export function answerToQuestion(entry: ToolEntry, { text, data }: Answer): Call
   )
     return answerResult(entry, data, [{ type: 'text', text }]);
   return errorResult(
-    `${entry.name} ran, but its output schema requires the answer to be an object, and it is ${describeValue(data)}. The answer:`,
+    `${entry.name} ran, but its output schema requires an object, and the answer is ${describeValue(data)}. The answer:`,
     text,
   );
 }
@@ -66,12 +66,12 @@ function answerResult(
 
 /**
  * Returns an outcome in the form that clients read. The executor has already checked it against the
- * output schema. For clients that can't be asked, a pending call becomes an error that explains
- * this.
+ * output schema. A pending call becomes an error that explains why it's pending, for clients that
+ * can't be asked.
  */
 export function outcomeResult(entry: ToolEntry, outcome: ToolOutcome): CallToolResult {
   const { kind, text, data, content, haltReason } = readOutcome(outcome);
-  const notes = haltReason === undefined ? [] : [`The tool asks to end here: ${haltReason}`];
+  const notes = haltReason === undefined ? [] : [`The tool asks you to stop here: ${haltReason}`];
   if (kind !== 'result') return errorResult(text, ...notes);
   const forUsers =
     'content' in outcome ? (outcome.content ?? []).filter((part) => !isForModel(part)) : [];
@@ -79,22 +79,22 @@ export function outcomeResult(entry: ToolEntry, outcome: ToolOutcome): CallToolR
 }
 
 /**
- * Returns the refusal for a call that needs approval, for a client that can't ask the user. It
+ * Returns the refusal for a call that needs approval if the client can't ask the user. The refusal
  * lists the settings that would allow the call.
  */
 export function refusedUnasked(
   outcome: Extract<ToolOutcome, { status: 'approval_required' }>,
 ): CallToolResult {
   return errorResult(
-    `${readOutcome(outcome).text} This client can't ask the user. The operator of this server can allow such calls with tooldex mcp serve --yes ${outcome.pending.danger}, with a policy rule, or for tools from MCP servers with access and consent in their settings.`,
+    `${readOutcome(outcome).text} This client can't ask the user. The operator of this server can allow such calls with tooldex mcp serve --yes ${outcome.pending.danger} or with a policy rule. For tools from MCP servers, access and consent in their settings work too.`,
   );
 }
 
 const outputSchemas = new WeakMap<ToolEntry, JsonSchema | undefined>();
 
 /**
- * Returns the JSON Schema for a tool's results, or `undefined` if it isn't for objects or can't be
- * checked. Clients refuse results that don't match it.
+ * Returns the JSON Schema for a tool's results, or `undefined` if the results aren't objects or the
+ * schema can't be checked. Clients refuse results that don't match the schema.
  */
 export function outputSchemaOf(entry: ToolEntry): JsonSchema | undefined {
   if (!outputSchemas.has(entry)) outputSchemas.set(entry, readOutputSchema(entry));
@@ -113,11 +113,11 @@ function readOutputSchema({ outputSchema }: ToolEntry): JsonSchema | undefined {
 }
 
 /**
- * Returns the form that asks for approval. It has no fields: accepting it approves the call, and
- * everything else denies it.
+ * Returns the form that asks for approval. The form has no fields: accepting it approves the call,
+ * and every other response denies it.
  *
- * The arguments are JSON, and each line of the preview has a mark, so that no text can pass for a
- * line of the question.
+ * Arguments are shown as JSON and each line of the preview begins with `>`, so neither can imitate
+ * the question's own text.
  */
 export function approvalForm(pending: PendingApproval): Form {
   const { toolName, danger, reason, input } = pending;

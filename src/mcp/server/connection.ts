@@ -9,7 +9,7 @@ import { canShow, type AskedBefore, type By, type Reply } from './tool-calls.js'
 
 interface ConnectionParts extends OfferParts {
   readonly codec: RequestStateCodec<AskedBefore>;
-  /** Reports calls that don't belong to a conversation. */
+  /** Warns about calls without a conversation. */
   readonly warnAlone: () => void;
 }
 
@@ -18,7 +18,7 @@ const INSTRUCTIONS = `More tools exist than are listed: find them with ${FIND_TO
 /**
  * Creates the SDK's server for one client, which serves the tools, resources and prompts.
  *
- * @param lasts True if further requests from the client come to this same server. They share a
+ * @param lasts True if the client sends all its requests to this server object. They share a
  * conversation, unless the program specifies another. Standalone requests have no conversation.
  */
 export function createConnection(parts: ConnectionParts, lasts: boolean): Server {
@@ -73,7 +73,7 @@ export function createConnection(parts: ConnectionParts, lasts: boolean): Server
     const { name, arguments: input = {} } = params;
     const by = byOf(request);
     const shown = (unknown: string) => JSON.stringify(unknown.slice(0, 128));
-    // Counting the tools takes time, so it's done only for these two names.
+    // `isSearched` counts the tools, which takes time, so it's called only for these two names.
     if ((name === FIND_TOOLS || name === CALL_TOOL) && tools.isSearched(by.context)) {
       if (name === FIND_TOOLS) return tools.find(input, by.context, request.mcpReq.signal);
       const { name: found, input: given = {} } = input;

@@ -38,14 +38,12 @@ export interface McpConnection {
   close(): Promise<void>;
 }
 
-/**
- * A registry's tools, ready to be served. Nothing listens before one of these functions is called.
- */
+/** A server for a registry's tools. It starts to listen when you call one of its functions. */
 export interface McpToolServer {
   /**
-   * Serves one client on a pair of streams. With the default output, anything else that the process
-   * prints to standard output, such as a tool's `console.log`, goes to standard error. On your own
-   * stream, print nothing else.
+   * Serves one client on a pair of streams. On standard output, anything else that the process
+   * prints, such as a tool's `console.log`, goes to standard error. If you pass your own stream,
+   * print nothing else to it.
    *
    * @param streams
    * @default standard input and output of the process
@@ -61,15 +59,15 @@ export interface McpToolServer {
    */
   connect(transport: McpTransport): Promise<McpConnection>;
   /**
-   * Handles a web request (streamable HTTP) if its host and origin are allowed and it has the
-   * token, if the server requires one. `/healthz` and, with `verify`,
+   * Handles a web request (streamable HTTP). Its host and origin must be allowed, and it must have
+   * the token that the server requires. `/healthz` and, with `verify`,
    * `/.well-known/oauth-protected-resource` need no token.
    *
    * You can pass this function around by itself.
    *
    * @param request Its body can be at most 4 MiB.
-   * @param options `authInfo` for a token that your program has checked itself. `verify` overrides
-   * it.
+   * @param options `authInfo` describes a token that your program has checked itself. The option
+   * `verify` overrides it.
    * @throws ToolError `MISSING_PACKAGE`, or `TOOL_UNAVAILABLE` after `close`.
    */
   readonly fetch: (
@@ -88,9 +86,9 @@ export interface McpToolServer {
    */
   serveHttp(options?: { readonly port?: number; readonly host?: string }): Promise<RunningServer>;
   /**
-   * Forwards a question from a server behind this one to the user behind the client. Use it as the
-   * `onElicit` option of a discovery whose tools you serve. The call waits in this process, so the
-   * client's answer must reach the same process.
+   * Forwards a question from a server whose tools you serve to the client's user. Use this function
+   * as the `onElicit` option of the discovery. The call waits in this process, so the client must
+   * send its answer to the same process.
    *
    * You can pass this function around by itself.
    */
@@ -103,13 +101,13 @@ export interface McpToolServer {
 }
 
 /**
- * Serves a registry's tools over the Model Context Protocol, to 2025-protocol and
- * 2026-07-28-protocol clients.
+ * Serves a registry's tools over the Model Context Protocol, in its versions of 2025 and
+ * 2026-07-28.
  *
- * Every call goes through the executor, and so through its policy. If a call needs approval, the
- * user behind the client is asked by elicitation, unless the executor has its own `confirm`. If a
- * client can't ask the user, the call is refused. Tools' questions are asked the same way. Progress
- * and cancellation are forwarded.
+ * The executor runs every call and applies its policy. If a call needs approval, the client's user
+ * is asked by elicitation, unless the executor has its own `confirm`. If a client can't ask the
+ * user, the call is refused. Questions from tools are also asked by elicitation. Progress and
+ * cancellation are forwarded.
  *
  * If there are more tools than `maxTools`, clients find them with `find_tools` and call them with
  * `call_tool`.
@@ -140,13 +138,13 @@ export function createMcpServer(
     });
   const tools = servedTools(registry, options);
   const running = new RelayedCalls(clock);
-  // Everything that is open, and the functions that notify clients of changes.
+  // `open` contains everything to close, and `told` the functions that notify clients of changes.
   const open = new Set<{ close(): Promise<void> }>();
   const told = new Set<() => unknown>();
   let isClosed = false;
   let stopGathering: (() => void) | undefined;
-  // Reports all changes made in one turn together, and no later, because until clients know, they
-  // use the old definition.
+  // Reports all changes of one turn of the event loop together.
+  // It doesn't wait longer, because clients use the old definitions until then.
   const tellChange = () => {
     stopGathering = undefined;
     for (const tell of told) tell();
@@ -188,8 +186,7 @@ export function createMcpServer(
     open.add(face);
     return { sdk, connect, face, createFace };
   });
-  // If the server is closed while the SDK loads, nobody would close the connections opened
-  // afterwards.
+  // Checked again, because the server may have been closed while the SDK was loading.
   const start = async () => {
     const started = await prepare();
     if (isClosed) throw closedError();
@@ -262,7 +259,7 @@ export function createMcpServer(
 }
 
 const NO_CONVERSATION =
-  'Requests without a session have no conversation, so what their calls read isn\'t tracked. Return a conversationId from "context".';
+  'Requests without a session have no conversation, so the policy can\'t track what their calls read. Return a conversationId from "context".';
 
 async function importServerSdk(): Promise<ServerSdk> {
   const missing = missingPackage('@modelcontextprotocol/server');

@@ -20,12 +20,12 @@ import type { ServerSdk } from './tool-calls.js';
 /** The path of the protocol's endpoint. */
 const PATH = '/mcp';
 
-/** A server for streamable HTTP that supports clients of both protocol eras. */
+/** A server for streamable HTTP. It supports clients of the 2025 and 2026 protocols. */
 interface HttpFace {
   fetch(request: Request, authInfo: AuthInfo | undefined): Promise<Response>;
   /**
-   * Announces changes to 2026-protocol clients. 2025-protocol clients get them through their
-   * sessions.
+   * Announces changes to 2026-protocol clients. 2025-protocol clients get announcements through
+   * their sessions.
    */
   tellChange(): void;
   close(): Promise<void>;
@@ -33,8 +33,8 @@ interface HttpFace {
 
 /**
  * Returns a server that handles web requests: health, token metadata, and the protocol. Each
- * 2026-protocol request is served on its own. 2025-protocol clients have sessions, because without
- * a session they couldn't be asked for approval.
+ * 2026-protocol request is served by a new server. 2025-protocol clients get sessions, because
+ * without a session they couldn't be asked for approval.
  *
  * @param connect Creates the server for one request, or for a session if it lasts.
  * @param inputSchemaOf Returns the schema of a served tool, for arguments that are repeated in
@@ -74,8 +74,8 @@ export function createHttpFace(
     allowedOrigins,
     authenticate: token === undefined ? tokens?.authenticate : bearerToken(token),
   });
-  // Unlisted pages on this machine may send requests but not read the responses, because any user's
-  // program can show such a page.
+  // Pages on this machine may send requests, but only `allowedOrigins` may read responses.
+  // Any user's program can show a page on this machine.
   const cors = createCors({
     allowedOrigins: options.allowedOrigins ?? [],
     methods: 'GET, POST, DELETE',
@@ -98,8 +98,8 @@ export function createHttpFace(
     const response = await ((await sdk.isLegacyRequest(request))
       ? sessions.answer(request, { owner: ownerOf(options, authInfo), ...passed })
       : modern.fetch(request, passed));
-    // The SDK asks clients to keep connections open. That's for the client and the listener to
-    // decide.
+    // The SDK adds a header that asks clients to keep connections open.
+    // The client and the listener should decide that.
     response.headers.delete('connection');
     return response;
   };
@@ -127,8 +127,8 @@ export function createHttpFace(
 }
 
 /**
- * Returns the headers for the response to a preflight request, which also allow headers that repeat
- * arguments.
+ * Returns the headers for the response to a preflight request. They also allow `Mcp-Param-*`
+ * headers.
  */
 function withParameters(
   preflight: Readonly<Record<string, string>>,
@@ -141,8 +141,8 @@ function withParameters(
 }
 
 /**
- * Makes the SDK compare `Mcp-Param-*` headers with a call's arguments, which it does if it can look
- * up schemas by name.
+ * Makes the SDK compare `Mcp-Param-*` headers with a call's arguments. The SDK does that for a
+ * server in which it can look up schemas by name.
  */
 function checkingHeaders(
   sdk: ServerSdk,

@@ -27,7 +27,7 @@ interface Session {
   readonly owner: string;
   readonly transport: WebStandardStreamableHTTPServerTransport;
   readonly server: Server;
-  /** The number of open streams: those of running calls, and the stream for changes. */
+  /** The number of open streams: one for each running call, and one for changes. */
   streams: number;
   usedAt: number;
 }
@@ -35,10 +35,10 @@ interface Session {
 /**
  * Serves HTTP sessions with 2025-protocol clients, limited in number and idle time.
  *
- * Only the caller who opened a session can use it. For everyone else its id is unknown. Only
- * sessions without an open stream are dropped. If all are in use, a new client must try again
- * later. A client whose session was dropped gets a 404 and starts a new one, as the protocol
- * specifies.
+ * Only the caller who opened a session can use it. Other callers get the same response as for an
+ * unknown id. Only sessions without an open stream are dropped. If every session has an open
+ * stream, a new client must try again later. A client whose session was dropped gets a 404 and
+ * starts a new one, as the protocol specifies.
  */
 export function legacySessions({
   sdk,
@@ -53,8 +53,8 @@ export function legacySessions({
   /** The sessions, least recently used first. */
   const sessions = new Map<string, Session>();
   /**
-   * The number of sessions being opened. They count too, because otherwise many at once could
-   * exceed the limit.
+   * The number of sessions being opened. They count towards the limit, so that many new clients at
+   * once can't exceed it.
    */
   let opening = 0;
   let isClosed = false;
@@ -79,7 +79,8 @@ export function legacySessions({
       session.streams -= 1;
       session.usedAt = clock.elapsed();
     };
-    // Fails if the client disconnects or the stream breaks. The reader notices.
+    // `pipeTo` fails if the client disconnects or the stream breaks.
+    // The reader of the stream sees the failure.
     response.body.pipeTo(writable).then(end, end);
     return new Response(readable, response);
   };

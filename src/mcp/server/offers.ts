@@ -24,7 +24,7 @@ import type { ServedTools } from './served-tools.js';
 import type { By, ServerSdk, ToolCalls } from './tool-calls.js';
 import { isMadeBy } from './uri-template.js';
 
-/** The parts of a server that its resources and prompts need. */
+/** The parts of a server that are needed to serve its resources and prompts. */
 export interface OfferParts {
   readonly sdk: ServerSdk;
   readonly options: CheckedServerOptions;
@@ -39,17 +39,17 @@ interface Asked extends By {
 }
 type Answer<R> = Promise<R | InputRequiredResult>;
 
-/** Timeout in milliseconds for a list whose tool has none of its own. */
+/** Timeout in milliseconds for a list if its tool has no timeout. */
 const LIST_TIMEOUT_MS = 30_000;
 /** Maximum number of completion values in one response, set by the protocol. */
 const MOST_VALUES = 100;
 
 /**
- * Returns the capabilities for resources and prompts, and a function that serves them: the
- * program's own, and those of servers behind it whose settings enable them.
+ * Returns the capabilities for resources and prompts, and a function that serves them. They're the
+ * program's own, and those of discovered servers whose settings enable them.
  *
  * Lists never ask for approval. They omit a server if its list tool isn't served to the caller or
- * the policy denies it. A read is a call of the server's `read_resource` or `get_prompt`, like any
+ * the policy denies it. A read runs the server's tool `read_resource` or `get_prompt` like any
  * other call.
  */
 export function offersOf({ sdk, options, tools, calls }: OfferParts): {
@@ -60,7 +60,7 @@ export function offersOf({ sdk, options, tools, calls }: OfferParts): {
   const invalid = (message: string) =>
     new sdk.ProtocolError(sdk.ProtocolErrorCode.InvalidParams, message);
 
-  /** Runs one of the program's functions. Clients see no paths or secrets from its errors. */
+  /** Runs one of the program's functions, and removes paths and secrets from its errors. */
   const program = async <T>(work: () => T | Promise<T>): Promise<T> => {
     try {
       return await work();
@@ -71,8 +71,8 @@ export function offersOf({ sdk, options, tools, calls }: OfferParts): {
   };
 
   /**
-   * Returns a combined list from all servers behind this one that may be asked now. A server that
-   * fails is omitted.
+   * Returns the combined list of all servers that the caller may use. A server that fails is
+   * omitted.
    */
   const listed = async (
     tool: 'list_resources' | 'list_prompts',
@@ -135,7 +135,7 @@ export function offersOf({ sdk, options, tools, calls }: OfferParts): {
   };
 
   /**
-   * Answers by calling a tool of a server behind this one.
+   * Answers a request by calling a tool of a discovered server.
    * @throws ProtocolError with the text of a failed call.
    */
   const relay = async <R extends object>(
@@ -165,8 +165,8 @@ export function offersOf({ sdk, options, tools, calls }: OfferParts): {
   };
 
   /**
-   * Returns the tool that reads a URI: that of the first server that lists it, or of the first with
-   * a template that begins the same.
+   * Returns the tool that reads a URI. It's the tool of the first server that lists the URI, or
+   * that lists a template with the same beginning.
    */
   const readerOf = async (uri: string, by: Asked): Promise<ToolEntry | undefined> => {
     const readers = tools.offering('read_resource', by.context);
@@ -299,7 +299,8 @@ const contextOf = ({ context, request }: Asked) => ({ ...context, signal: reques
 const isTemplate = (uri: string) => uri.includes('{');
 
 /**
- * Adds the server's name to the names of its prompts, because two servers may use the same name.
+ * Returns a prompt's name with its server's name, because prompts of two servers may have the same
+ * name.
  */
 const relayedName = (server: string, name: string) => (server === '' ? name : `${server}__${name}`);
 
@@ -308,7 +309,7 @@ function serverOf({ providers }: ToolEntry): string {
   return typeof server === 'string' ? server : '';
 }
 
-/** Puts the bytes back into resource contents. They're in the part at the same index. */
+/** Puts the bytes back into resource contents. The content part at the same index has them. */
 function contentsOf(value: unknown, parts: readonly ContentPart[]): ReadResourceResult {
   return {
     contents: itemsOf(value, 'contents').map((content, at) => {

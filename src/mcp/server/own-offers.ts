@@ -3,9 +3,12 @@ import { aFunction, text } from '../../core/options.js';
 import type { CallContext } from '../../safety/calls.js';
 import type { ContentPart } from '../../tool/content.js';
 
-/** The caller of a read, and a signal that aborts when the response is no longer needed. */
+/**
+ * The caller who reads a resource or prompt, and a signal that aborts when the response is no
+ * longer needed.
+ */
 export type McpOfferContext = CallContext & {
-  /** The value that the `context` option returns as its own `context`. */
+  /** The `context` in the value that the `context` option returns. */
   readonly context?: unknown;
   readonly signal: AbortSignal;
 };
@@ -48,7 +51,7 @@ interface McpPromptMessage {
   readonly content: string | ContentPart;
 }
 
-/** A text or conversation that users select by name. */
+/** A prompt: a text or conversation that users select by name. */
 export interface McpPrompt {
   readonly name: string;
   readonly title?: string;

@@ -1,6 +1,6 @@
 import { Writable } from 'node:stream';
 
-/** Standard output, reserved for messages. */
+/** Standard output, reserved for protocol messages. */
 interface OwnOutput {
   readonly output: Writable;
   /** Gives standard output back to the program. */

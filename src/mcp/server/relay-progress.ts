@@ -9,15 +9,15 @@ interface McpProgress {
 }
 
 const LONGEST_MESSAGE = 1_000;
-/** The increment used if a tool reports no higher number. */
+/** The amount by which progress is raised if a tool reports no higher number. */
 const LEAST_STEP = 0.001;
 
 /**
  * Forwards a call's progress to the client that requested it.
  *
- * A number is the progress, a string is the message for one more step, and an object has
- * `progress`, `total` and `message`. The protocol requires progress to increase, so a number that
- * doesn't is raised.
+ * Tools report a number as progress, a string as the message for another step, or an object with
+ * `progress`, `total` and `message`. A number that isn't higher than the last one is raised,
+ * because the protocol requires progress to increase.
  *
  * @returns a function that stops it and resolves when everything is sent.
  */

@@ -7,7 +7,7 @@ import type { OnElicit } from '../connection/elicitation.js';
 
 type Answer = Awaited<ReturnType<OnElicit>>;
 
-/** A question from a server behind this one. */
+/** A question from a server whose tool is running. */
 interface RelayedQuestion {
   readonly server: string;
   /** The question as the server asked it. */
@@ -23,13 +23,13 @@ interface RunningCall {
   readonly controller: AbortController;
   readonly canAsk: (mode: 'form' | 'url') => boolean;
   readonly questions: Map<string, OpenQuestion>;
-  /** Wakes the request that waits for the call, because there's a question. */
+  /** Wakes the request that waits for the call, so that it can return a new question. */
   wake: () => void;
   /** Stops the timer that runs until the client returns with an answer. */
   stopClock: () => void;
 }
 
-/** The response to a request that waits for a call: its outcome or its open questions. */
+/** The response to a request that waits for a call: the call's outcome or its open questions. */
 type Round =
   { readonly outcome: ToolOutcome } | { readonly questions: ReadonlyMap<string, RelayedQuestion> };
 
@@ -37,9 +37,8 @@ type Round =
 const PATIENCE_MS = 600_000;
 
 /**
- * The running calls of clients. A call continues while its client asks the user a question from a
- * server behind this one. The client sends the answers in a new request, which must reach the same
- * process.
+ * The running calls of clients. A call keeps running while its client asks the user a question from
+ * a server. The client sends the answers in a new request, which must reach the same process.
  */
 export class RelayedCalls {
   readonly #calls = new Map<string, RunningCall>();
@@ -71,7 +70,7 @@ export class RelayedCalls {
   }
 
   /**
-   * Answers the questions of a round, and continues like `run`.
+   * Answers the questions of a round, and waits like `run` for the outcome or more questions.
    *
    * @param answers The answers, by question key.
    * @returns `undefined` if the call has ended or is running in another process.
@@ -94,8 +93,8 @@ export class RelayedCalls {
   }
 
   /**
-   * Asks the user behind the client whose call a server has a question about. If the call isn't
-   * known, nobody is asked.
+   * Asks a server's question through the client that made the call. If it isn't known which call
+   * the question is about, nobody is asked.
    */
   readonly onElicit: OnElicit = (server, asked, { call: about, signal }) => {
     const call = about && this.#calls.get(about.id);

@@ -9,7 +9,7 @@ import type {
 import type { ServerSdk } from './tool-calls.js';
 
 /**
- * Returns the context for a request: who makes it, and the values for its tool.
+ * Returns the context for a request: the caller, and the values for the tool.
  *
  * @param initialized The name that a 2025-protocol client gave when it connected. Later clients
  * identify themselves in each request.
@@ -34,8 +34,8 @@ export function contextOf(
 }
 
 /**
- * Returns the context that the program provides. The facts from `verify` apply unless the program's
- * `context` function overrides them.
+ * Returns the context that the program provides. The program's `context` function overrides facts
+ * from `verify`.
  */
 function givenContext(
   { context = {}, persona, verify }: CheckedServerOptions,
@@ -51,8 +51,8 @@ function givenContext(
 }
 
 /**
- * Returns the key of the caller who owns sessions and questions: the principal, or the token if the
- * program specifies no principal.
+ * Returns the key that identifies a caller as the owner of sessions and questions: the principal,
+ * or the token if the program specifies no principal.
  */
 export function ownerOf(options: CheckedServerOptions, authInfo: AuthInfo | undefined): string {
   const { principal } = givenContext(options, authInfo, { requestId: '' });

@@ -43,11 +43,13 @@ type Named = { readonly name: string };
 
 /** A registry's tools as a server shows them to a caller. */
 export interface ServedTools {
-  /** Returns a tool by name or alias if it's served to the caller, whether or not it's listed. */
+  /**
+   * Returns the tool with this name or alias if it's served to the caller, even if it isn't listed.
+   */
   get(name: string, by: Caller): ToolEntry | undefined;
   /**
-   * Returns the tools that relay servers' resources or prompts and are served to the caller, or to
-   * anyone if you pass no caller.
+   * Returns the tools for servers' resources or prompts that are served to the caller, or to anyone
+   * if you pass no caller.
    */
   offering(offers: string, by?: Caller): readonly ToolEntry[];
   /** Returns the schema of the tool with this name or alias, no matter who may call it. */
@@ -57,7 +59,8 @@ export interface ServedTools {
   /** Returns the tools listed for the caller, by name. */
   list(by: Caller): Tool[];
   /**
-   * Answers a call of `find_tools`. It only shows what lists show, so the policy isn't consulted.
+   * Answers a call of `find_tools`. The policy isn't consulted, because the caller could also list
+   * these tools.
    */
   find(input: unknown, by: Caller, signal: AbortSignal): Promise<CallToolResult>;
 }
@@ -65,11 +68,11 @@ export interface ServedTools {
 /**
  * Returns the tools that a server shows.
  *
- * Small catalogues are listed in full, by name. If tools are searched, the list contains the
- * critical tools, `find_tools` and `call_tool`. Tools with a list of personas are visible only to
- * these personas, and tools with required scopes only to callers who have them. Names on the wire
- * are function names (`mcp.files.read` is `mcp__files__read`), unless the option `names` is
- * 'original'. A call may also use the registry's name, or an alias.
+ * Small catalogues are listed in full, by name. For larger catalogues, the list contains the tools
+ * of priority `critical`, `find_tools` and `call_tool`. Tools with a list of personas are visible
+ * only to these personas, and tools with required scopes only to callers with these scopes. Names
+ * on the wire are function names (`mcp.files.read` is `mcp__files__read`), unless the option
+ * `names` is 'original'. A call may also use the registry's name, or an alias.
  */
 export function servedTools(
   registry: ToolMetadataRegistry,
@@ -78,7 +81,7 @@ export function servedTools(
   const passes = compileFilter(filter);
   const isServed = (entry: ToolEntry, by: Caller) => passes(entry) && isFor(entry, by);
 
-  /** The codec for all names, for one revision of the registry. */
+  /** The codec for all names in one revision of the registry. */
   let known: { readonly revision: number; readonly codec: NameCodec } | undefined;
   const codec = (): NameCodec | undefined => {
     if (names === 'original') return undefined;

@@ -38,11 +38,11 @@ export interface McpAuthInfo {
 export interface McpRequestInfo {
   /** The facts about the token, for requests over HTTP whose token was checked. */
   readonly authInfo?: McpAuthInfo;
-  /** The session's id, for 2025-protocol clients over HTTP. */
+  /** The session's id, if a 2025-protocol client uses HTTP. */
   readonly sessionId?: string;
   /**
-   * The request's id, which the client chooses. It's unique within a connection. Empty if only the
-   * owner of a session is being determined.
+   * The request's id, which the client chooses. The id is unique within a connection. It's empty
+   * while the server determines the owner of a session.
    */
   readonly requestId: string | number;
   /** The client program, as it identifies itself. Show or log it, but don't trust it. */
@@ -61,36 +61,37 @@ export interface McpServerOptions {
   /** The policy that decides on every call. @default new SafetyPolicy({ registry }) */
   readonly policy?: Policy;
   /**
-   * The state that processes share; see `ToolExecutor`. @default in-memory, for this process only
+   * The state that processes share. See `ToolExecutor`.
+   * @default in-memory, for this process only
    */
   readonly store?: StateStore;
   /**
-   * The key that signs data that travels through clients between a question and its answer. At
-   * least 32 bytes, and the same in all processes that serve one client.
+   * The key that signs the data that clients keep between a question and its answer. At least 32
+   * bytes, and the same in all processes that serve one client.
    * @default random
    */
   readonly approvalKey?: Uint8Array;
   /**
-   * The caller, and the value that tools receive as `context.context`: either for all requests, or
-   * as a function of each request. Budgets, approvals and personas depend on it. The function may
-   * be called several times for one request.
+   * The caller, and the value that tools receive as `context.context`: an object for all requests,
+   * or a function of the request. Budgets, approvals and personas depend on the caller. The
+   * function may be called several times for one request.
    * @default no caller
    */
   readonly context?: RequestContext | ((request: McpRequestInfo) => RequestContext);
   /**
-   * The persona of clients for which `context` specifies none. They see its tools and the tools for
-   * everyone.
+   * The persona of clients for which `context` specifies none. Such clients see the persona's tools
+   * and the tools for everyone.
    * @default none
    */
   readonly persona?: string;
   /**
-   * The program's own resources, exposed to every client that may connect. @default only those of
-   * the servers behind this one
+   * The program's own resources. They're exposed to every client that may connect.
+   * @default only the resources of discovered servers
    */
   readonly resources?: readonly McpResource[];
   /**
-   * The program's own prompts, exposed to every client that may connect. @default only those of the
-   * servers behind this one
+   * The program's own prompts. They're exposed to every client that may connect.
+   * @default only the prompts of discovered servers
    */
   readonly prompts?: readonly McpPrompt[];
   /** The name that the server reports. @default 'tooldex' */
@@ -124,7 +125,7 @@ export interface McpServerOptions {
    */
   readonly token?: string;
   /**
-   * Checks web clients' tokens, in place of `token`. Returns a call's principal and scopes, or
+   * Checks web clients' tokens. Replaces `token`. Returns a call's principal and scopes, or
    * `undefined` to refuse it.
    * @default no token is needed
    */
@@ -214,7 +215,7 @@ export type CheckedServerOptions = Readonly<z.output<typeof schema>>;
 
 /**
  * Checks the options.
- * @throws ToolError `INVALID_ARGUMENT`, which lists every invalid option. Never repeats a token.
+ * @throws ToolError `INVALID_ARGUMENT`, which lists every invalid option without repeating a token.
  */
 export function checkServerOptions(
   registry: ToolMetadataRegistry,
@@ -228,13 +229,13 @@ export function checkServerOptions(
       'The first argument of createMcpServer must be a ToolMetadataRegistry.',
     );
   const checked = checkOptions(schema, options, 'options of the MCP server');
-  // Otherwise lists would show one registry's tools, and calls would run the other's.
+  // With two registries, lists would show one's tools and calls would run the other's.
   const { registry: runs } = (checked.executor ?? {}) as Partial<ToolExecutor>;
   if (runs !== undefined && runs !== registry)
     throw new ToolError(
       'INVALID_ARGUMENT',
       'The executor uses a different registry than the one being served. Pass the same registry to both, and use filter to serve fewer tools.',
     );
-  compileFilter(checked.filter); // Refuse an invalid filter at once.
+  compileFilter(checked.filter); // Throws for an invalid filter.
   return checked;
 }

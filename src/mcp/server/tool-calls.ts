@@ -37,12 +37,14 @@ import {
 export type ServerSdk = typeof McpServerSdk &
   Pick<typeof McpStdioSdk, 'serveStdio' | 'StdioServerTransport'>;
 
-/** The question of the previous round. It's signed, because it travels through the client. */
+/**
+ * The question of the previous round. It's signed, because the client stores it and sends it back.
+ */
 export type AskedBefore =
-  // The call without its arguments, which are in the request again. With different arguments the
-  // signature doesn't match.
+  // The arguments are left out, because the client sends them again.
+  // If it changes them, the pending call's signature no longer matches.
   | { readonly kind: 'approval'; readonly pending: Omit<PendingApproval, 'input'> }
-  // Questions from a server behind this one, by key. The call is still running.
+  // Keys of the questions from a server whose tool is still running.
   | (SameCall & {
       readonly kind: 'relayed';
       readonly callId: string;
@@ -54,7 +56,7 @@ export type AskedBefore =
       readonly expiresAt?: number;
     });
 
-/** The call that asked the question. The request with the answer must repeat it. */
+/** The call that asked the question. The request with the answer must repeat the same call. */
 interface SameCall {
   readonly toolName: string;
   readonly inputDigest: string;
@@ -77,9 +79,9 @@ interface RequestedCall {
   readonly entry: ToolEntry;
   readonly input: unknown;
   readonly context: RequestContext;
-  /** Returns true for questions that the client can show to the user. */
+  /** Returns true if the client can show such questions to the user. */
   readonly canAsk: (mode: 'form' | 'url') => boolean;
-  /** Returns the response for an outcome without a question. @default same as `outcomeResult` */
+  /** Returns the response for an outcome that asks no question. @default same as `outcomeResult` */
   readonly resultOf?: (outcome: ToolOutcome) => CallToolResult;
 }
 
@@ -93,10 +95,10 @@ const QUESTION_FIELDS = [
 const ASKED = 'tooldex';
 
 /**
- * Runs clients' calls, and asks the user behind the client if the policy or the tool requires it.
+ * Runs clients' calls, and asks the client's user if the policy or the tool requires it.
  *
- * A question ends the request. The client repeats the request with the answer (2026-07-28
- * protocol). For 2025-protocol clients the SDK asks and repeats, so both take the same path.
+ * A question ends the request. The client then sends the request again with the answer (2026-07-28
+ * protocol). For 2025-protocol clients the SDK asks and sends the request again.
  */
 export class ToolCalls {
   readonly #options: ToolCallsOptions;
@@ -122,14 +124,14 @@ export class ToolCalls {
     const { entry, input } = call;
     if (before.toolName !== entry.name || before.inputDigest !== digestOf(input))
       return errorResult(
-        `This answer belongs to a different call to ${entry.name}. Call the tool again.`,
+        `This answer is for a different call of ${entry.name}. Call the tool again.`,
       );
     if (before.kind === 'question') return this.#afterQuestion(call, request, before, accepted);
     const answers = new Map(before.keys.map((key) => [key, answerOf(answer(key))] as const));
     const resume = this.#options.running.resume(before.callId, answers, request.mcpReq.signal);
     if (resume === undefined)
       return errorResult(
-        `${entry.name} is no longer waiting for this answer: the call has ended or is running in another process. Check what it did before calling it again.`,
+        `${entry.name} is no longer waiting for this answer: the call has ended or is running in another process. Check what the call did before you call the tool again.`,
       );
     return this.#follow(call, request, before.callId, () => resume);
   }
@@ -171,7 +173,7 @@ export class ToolCalls {
     if (asked.expiresAt !== undefined && now() >= asked.expiresAt)
       return errorResult(unansweredText(entry.name));
     const answer = readAnswer(asked.question, answerIn(accepted, asked.question));
-    // The tool has already asked and doesn't run again, so the same question is repeated.
+    // The tool doesn't run again, so the same question is asked again.
     if (!answer.ok)
       return this.#ask(questionForm(entry.name, asked.question, answer.message), asked, request);
     return answerToQuestion(entry, plainValue(answer.value));
@@ -194,7 +196,10 @@ export class ToolCalls {
     );
   }
 
-  /** Answers a request with its call's outcome, or with questions from a server behind this one. */
+  /**
+   * Answers a request with its call's outcome, or with questions from the server whose tool is
+   * running.
+   */
   async #follow(
     call: RequestedCall,
     request: ServerContext,
@@ -282,7 +287,10 @@ const sameCall = ({ entry, input }: RequestedCall): SameCall => ({
   inputDigest: digestOf(input),
 });
 
-/** Returns a client's answer for the server that asked. Without an answer, cancels the question. */
+/**
+ * Returns a client's answer for the server that asked, or a cancellation if the client sent no
+ * answer.
+ */
 function answerOf(answer: InputResponseView): Awaited<ReturnType<OnElicit>> {
   if (answer.kind !== 'elicit') return { action: 'cancel' };
   const { action, content } = answer;

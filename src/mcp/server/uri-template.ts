@@ -2,9 +2,10 @@
 const LONGEST_URI = 2_048;
 
 /**
- * Returns true if a URI template (RFC 6570) can produce this URI. An expression matches any
- * characters, or without an operator any characters except `/?#`. Each part looks at each character
- * once. The SDK's own matching can take seconds for a URI that almost matches.
+ * Returns true if a URI template (RFC 6570) can produce this URI. An expression with an operator
+ * matches any characters, and an expression without one matches any except `/?#`. Each part of the
+ * template reads each character once, whereas the SDK's matching can take seconds for a URI that
+ * almost matches.
  */
 export function isMadeBy(template: string, uri: string): boolean {
   if (uri.length > LONGEST_URI) return false;

@@ -38,7 +38,7 @@ export interface McpServerAuth {
   readonly env: Readonly<Record<string, string>>;
 }
 
-/** The complete settings for one server, including the settings for all servers. */
+/** The complete settings for one server. Settings for all servers are included. */
 export interface McpServerSettings {
   /** Empty for the unnamed server, whose tools are named `mcp.<tool>`. */
   readonly name: string;
@@ -47,14 +47,14 @@ export interface McpServerSettings {
   /** Timeout for a call, in milliseconds. @default 30,000 */
   readonly timeoutMs: number;
   /**
-   * Maximum time that the server may take to start and respond for the first time, in milliseconds.
+   * Maximum time for the server to start and respond, in milliseconds.
    * @default 30,000
    */
   readonly startupTimeoutMs: number;
   /** Time during which a listing counts as fresh, in milliseconds. @default 300,000 */
   readonly healthCheckIntervalMs: number;
   /**
-   * The only tools that are used, by their names at the server. An empty list allows none.
+   * The only tools that are used, by their names at the server. An empty list allows no tools.
    * @default all
    */
   readonly allowTools?: readonly string[];
@@ -67,7 +67,10 @@ export interface McpServerSettings {
    * @default every persona
    */
   readonly personaAllowlist?: readonly string[];
-  /** True if hints about its tools are trusted even if they relax restrictions. @default false */
+  /**
+   * True if the server's hints about its tools are trusted even where they relax restrictions.
+   * @default false
+   */
   readonly trusted: boolean;
   /** True if models get tools for listing and reading its resources. @default false */
   readonly resources: boolean;
@@ -77,7 +80,7 @@ export interface McpServerSettings {
   readonly overrides: McpToolOverrides;
   /** The operator's settings for individual tools, by name pattern. Empty by default. */
   readonly tools: readonly McpToolSetting[];
-  /** Maximum number of tools it may list. @default 1,000 */
+  /** Maximum number of tools that the server may list. @default 1,000 */
   readonly maxTools: number;
   /** The credentials that calls need. @default none */
   readonly auth?: McpServerAuth;
@@ -98,22 +101,21 @@ export interface McpSettings {
   /** The servers, by name. */
   readonly servers: readonly McpServerSettings[];
   /**
-   * The only tools of all servers that are used, in addition to the servers' own lists.
+   * The only tools that are used, for all servers. A server's own list restricts them further.
    * @default all
    */
   readonly allowTools?: readonly string[];
-  /** Tools of all servers that are never used. Empty by default. */
+  /** Tools that are never used, for all servers. Empty by default. */
   readonly denyTools: readonly string[];
   /** The server used if a manifest specifies none. @default none */
   readonly defaultServer?: string;
   /**
-   * The servers that couldn't be loaded with everything wrong in them, and settings that need
-   * attention.
+   * Every problem in the settings of servers that weren't loaded, and settings that need attention.
    */
   readonly warnings: readonly Issue[];
 }
 
-/** Marks settings that were already read. Shared between loaded copies of the package. */
+/** Marks settings that were already read. All loaded copies of this package use the same symbol. */
 const READ = Symbol.for('tooldex/mcp-settings/v1');
 
 /**
@@ -131,15 +133,15 @@ const READ = Symbol.for('tooldex/mcp-settings/v1');
  * ```
  *
  * Names may be in snake_case or camelCase. Times are in seconds (`timeout_seconds`,
- * `startup_timeout_seconds`, `health_check_interval`). 0 and `null` count as not set. Files in the
- * `mcpServers` format, and VS Code's `servers` with `inputs`, are enabled unless they say
- * otherwise. `${NAME}` in commands, environment variables, URLs and headers is filled in when a
+ * `startup_timeout_seconds`, `health_check_interval`). 0 and `null` mean that a value isn't set.
+ * Files in the `mcpServers` format, and VS Code's `servers` with `inputs`, are enabled unless they
+ * say otherwise. `${NAME}` in commands, environment variables, URLs and headers is filled in when a
  * connection is made. Overrides (`side_effects`, `access_mode`, `danger_level`, …) may be set for
- * all servers and for each.
+ * all servers and for individual servers.
  *
- * If anything is wrong in a server, that server isn't loaded, `warnings` explains why, and the
- * others are loaded. If a setting for all servers is wrong, the whole file is refused, because a
- * misspelt filter must not open anything.
+ * A server with invalid settings isn't loaded, and `warnings` explains why. The other servers are
+ * loaded. If a setting for all servers is invalid, the whole file is refused, because a misspelt
+ * filter must not allow anything.
  *
  * @param input The settings as parsed from a file or written in code. Settings that were already
  * read are returned unchanged.
@@ -192,7 +194,7 @@ export function readMcpSettings(input: unknown): McpSettings {
   if (defaultServer && !isDefault)
     warnings.push({
       path: place('defaultServer'),
-      message: `There is no loaded server called ${JSON.stringify(defaultServer)}, so manifests must specify their server.`,
+      message: `No loaded server is called ${JSON.stringify(defaultServer)}, so manifests must specify their server.`,
     });
   const settings = cloneFrozen({
     enabled: enabled ?? (inputs !== undefined || place('servers')[0] === 'mcpServers'),
@@ -204,10 +206,10 @@ export function readMcpSettings(input: unknown): McpSettings {
   return Object.freeze(Object.defineProperty({ ...settings }, READ, { value: true }));
 }
 
-/** Global settings that exclude a tool or tighten its permissions. */
+/** Settings for all servers that exclude tools or tighten their permissions. */
 const RESTRICTING = ['allowTools', 'denyTools', 'requiresConsent', 'accessMode', 'dangerLevel'];
 
-/** Returns an issue for each unknown global setting that may be a misspelt restriction. */
+/** Returns an issue for each unknown setting that may be a misspelt name from `RESTRICTING`. */
 function misspelt(file: FileValues): readonly Issue[] {
   const known = Object.keys(fileSchema().shape);
   return Object.keys(file)
@@ -215,7 +217,7 @@ function misspelt(file: FileValues): readonly Issue[] {
     .map((key) => ({ path: [key], message: unknownOption(key, RESTRICTING) }));
 }
 
-/** Fields that clients keep in a server's settings and that have no meaning here. */
+/** Fields of a server's settings that other clients use and this library ignores. */
 const UNUSED = [
   ...['$schema', 'description', 'title', 'name', 'icon', 'note', 'gallery', 'dev', 'watchPaths'],
   ...['alwaysLoad', 'startOnLaunch', 'sandbox', 'sandboxEnabled'],
@@ -236,7 +238,7 @@ function readServer(
   if (!isPlainObject(given))
     return void warn({ path: [], message: expectedGot('an object of settings', kindOf(given)) });
   const values = Object.fromEntries(Object.entries(given).filter(([key]) => !UNUSED.includes(key)));
-  // Some clients list the allowed tools here.
+  // Some clients use `tools` for the list of allowed tools.
   if (Array.isArray(values['tools'])) {
     values['allowTools'] ??= values['tools'];
     delete values['tools'];
@@ -292,8 +294,8 @@ const overridesOf = (data: Pick<ToolValues, ReturnType<typeof OVERRIDES>[number]
   picked(data, OVERRIDES());
 
 /**
- * Returns the credentials that calls need, from `auth` and from the settings next to it. The scopes
- * of both are combined.
+ * Returns the credentials that calls need, from `auth` and from settings such as `authType` next to
+ * it. The scopes of both are combined.
  */
 function authOf(data: ServerValues): McpServerAuth | undefined {
   const { auth = {} } = data;
@@ -310,7 +312,10 @@ function contradictions(overrides: McpToolOverrides, ...path: Issue['path']): re
   );
 }
 
-/** Explains where the values of VS Code's inputs come from, because nobody is asked here. */
+/**
+ * Returns an issue for each VS Code input. The issue names the environment variable for the value,
+ * because this library doesn't ask the user for inputs.
+ */
 function inputsOf(inputs: unknown): readonly Issue[] {
   return (Array.isArray(inputs) ? (inputs as unknown[]) : [])
     .map((each) => (isPlainObject(each) ? each['id'] : undefined))
@@ -322,8 +327,8 @@ function inputsOf(inputs: unknown): readonly Issue[] {
 }
 
 /**
- * Returns a server name without the characters that aren't allowed here. With a dot, `mcp.a.b.c`
- * could be a tool of `a` or of `a.b`.
+ * Returns a server name with forbidden characters replaced by `-`. Dots are forbidden because
+ * `mcp.a.b.c` could then be a tool of `a` or of `a.b`.
  */
 export function serverNameOf(written: string): string {
   return written

@@ -1,7 +1,7 @@
 import type { Issue } from '../../core/errors.js';
 import { isPlainObject } from '../../core/plain-data.js';
 
-/** Other names of settings: those in ATLAS files, and those that MCP clients use. */
+/** Other names for settings, from ATLAS files and from MCP clients. */
 const ALIASES: Readonly<Record<string, string>> = {
   access: 'accessMode',
   alwaysAllow: 'autoApprove',
@@ -33,18 +33,20 @@ function spellingOf(name: string): string {
   return Object.hasOwn(ALIASES, unit) ? ALIASES[unit]! : unit;
 }
 
-/** Members of a server's settings that have settings of their own. `*` stands for every name. */
+/**
+ * Members of a server's settings that are themselves objects of settings. `*` matches every name.
+ */
 interface Places {
   readonly [field: string]: Places;
 }
 export const SERVER_PLACES: Places = { auth: {}, oauth: {}, tools: { '*': {} } };
 
 /**
- * Returns settings with one spelling for each. snake_case, camelCase and other programs' names are
- * equivalent.
+ * Returns settings under their camelCase names. snake_case and the names of other programs are
+ * converted.
  *
- * `null` counts as not set. Two spellings of the same setting are reported as an issue. Invalid
- * values are left unchanged.
+ * Settings that are `null` are dropped. Two spellings of the same setting are reported as an issue.
+ * Invalid values are left unchanged.
  */
 export function spelled(
   given: unknown,
@@ -73,7 +75,7 @@ export function spelled(
   return { values, issues };
 }
 
-/** Returns a place in a file, with the names that the file itself uses. */
+/** Converts the path of a setting to the names that the file itself uses. */
 export function asWritten(path: Issue['path'], file: unknown): Issue['path'] {
   let at = file;
   return path.map((step) => {

@@ -5,11 +5,11 @@ import { LIMITS } from '../../core/limits.js';
 import { once, secret, wholeBetween } from '../../core/options.js';
 import { isPlainObject } from '../../core/plain-data.js';
 
-// The MCP settings, in the spelling that `spelled` produces. Files may contain numbers, flags and
-// lists as text.
+// The schemas here expect the names that `spelled` produces.
+// Files may contain numbers, flags and lists as text.
 
 /**
- * Returns a field whose text is parsed before the schema checks it. A missing value stays missing.
+ * Returns an optional field. If its value is text, the text is parsed before the schema checks it.
  */
 const reading = <S extends z.ZodType>(read: (text: string) => unknown, schema: S) =>
   z.preprocess((value) => (typeof value === 'string' ? read(value) : value), schema.optional());
@@ -29,9 +29,12 @@ const listOf = (separator: RegExp) =>
 const names = () => listOf(/,/);
 const scopes = () => listOf(/\s+/);
 
-/** Maximum `timeout` in seconds. A larger number comes from a client that uses milliseconds. */
+/** Maximum time in seconds. A larger number is read as milliseconds, which some clients use. */
 const MOST_SECONDS = 3_600;
-/** Returns a field for a time in seconds, converted to milliseconds. 0 means not set. */
+/**
+ * Returns a field for a time in seconds. The time is converted to milliseconds, and 0 to
+ * `undefined`.
+ */
 const seconds = () =>
   number(
     z
@@ -56,8 +59,8 @@ const line = () =>
       : undefined,
   );
 /**
- * Returns a field for strings by name. A line break or null byte would end a header or variable and
- * start another.
+ * Returns a field for strings by name. Line breaks and null bytes are refused, because they would
+ * end a header or variable and start another.
  */
 const textsByName = (name: RegExp, what: string) =>
   unseen(`an object of ${what}, each a string on one line`, (value) =>
@@ -74,8 +77,8 @@ const textsByName = (name: RegExp, what: string) =>
 const variableOf = (value: unknown) =>
   typeof value === 'string' ? /^\s*([A-Za-z_][A-Za-z0-9_]{0,199})\s*$/.exec(value)?.[1] : undefined;
 /**
- * Returns a field for the variables that contain credentials, by purpose. Only their names, because
- * the settings mustn't contain credentials.
+ * Returns a field for the names of the variables that contain credentials, by purpose. The settings
+ * themselves mustn't contain credentials.
  */
 const variableNames = () =>
   unseen('the name of a variable, or an object {"label": "VARIABLE"}', (value) => {
@@ -110,7 +113,7 @@ const limits = () => ({
 });
 const filters = () => ({ allowTools: names(), denyTools: names().default([]) });
 
-/** The operator's settings for tools, which override the server's information. */
+/** The operator's settings for tools, which override what the server says about them. */
 const overrides = () => ({
   sideEffects: reading(
     (text) => [text],
@@ -167,8 +170,8 @@ const loginSchema = once(() =>
       scopes: scopes().transform((list) => list ?? []),
       callbackPort: number(wholeBetween(1, 65_535)),
     })
-    // The settings must specify the server that gets the secret, because the MCP server could
-    // specify any server.
+    // The settings must name the issuer that gets the secret.
+    // Otherwise the MCP server could send the secret anywhere.
     .refine(
       ({ clientSecretEnv, issuer, clientId }) =>
         clientSecretEnv === undefined || (issuer !== undefined && clientId !== undefined),
@@ -199,7 +202,7 @@ const transport = () =>
     z.enum(['stdio', 'http', 'sse', 'websocket']),
   );
 
-/** The schema of one server. */
+/** The schema of one server's settings. */
 export const serverSchema = once(() =>
   z.strictObject({
     transport: transport(),
@@ -210,7 +213,7 @@ export const serverSchema = once(() =>
     cwd: line(),
     envFile: line(),
     url: line(),
-    // Names as RFC 9110 allows them (section 5.6.2).
+    // The header names that RFC 9110 allows (section 5.6.2).
     headers: textsByName(/^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,200}$/, 'headers'),
     oauth: loginSchema().optional(),
     enabled: flag(),
@@ -242,8 +245,8 @@ export const serverSchema = once(() =>
 );
 
 /**
- * The schema of a settings file, with the settings for all servers. Other programs keep more in
- * such files, so unknown members are ignored.
+ * The schema of a settings file, with the settings for all servers. Unknown members are ignored,
+ * because other programs keep their own settings in such files.
  */
 export const fileSchema = once(() =>
   z.looseObject({

@@ -3,8 +3,8 @@ import { matchesPattern } from '../../safety/name-pattern.js';
 import type { ToolOptions } from '../../tool/tool-options.js';
 
 /**
- * The operator's settings for all tools of a server, which override the server's information.
- * `version` applies to tools that have no version.
+ * The operator's settings for all tools of a server, which override what the server says. `version`
+ * is used for tools that have no version.
  */
 export type McpToolOverrides = Pick<
   ToolOptions,
@@ -29,10 +29,7 @@ export type McpToolOverrides = Pick<
 export interface McpToolSetting {
   /** The pattern for names at the server. `*` matches any characters. */
   readonly pattern: string;
-  /**
-   * True for tools that are never used. False for tools that are used although an earlier pattern
-   * disables them.
-   */
+  /** True to disable the tools. False to enable them even if an earlier pattern disables them. */
   readonly disabled?: boolean;
   readonly timeoutMs?: number;
   /** The only personas that may call the tools, in place of the server's list. */
@@ -51,7 +48,8 @@ interface ToolWords {
 }
 
 /**
- * Returns the settings for one tool: the server's, overridden by each matching pattern in order.
+ * Returns the settings for one tool. Each matching pattern overrides the server's settings, in
+ * order.
  */
 export function settingsOf(
   server: ToolWords,
@@ -75,8 +73,8 @@ export function settingsOf(
 }
 
 /**
- * Returns a server's settings for a tool that only reads. The operator's settings and hints from
- * trusted servers override that.
+ * Returns settings in which the server's tools only read. If the server is trusted or the operator
+ * has set the effects, returns the settings unchanged.
  */
 export function withReading<S extends ToolWords & { readonly trusted: boolean }>(server: S): S {
   const { accessMode, sideEffects } = server.overrides;
@@ -101,8 +99,8 @@ function matching(tools: readonly McpToolSetting[], toolName: string): readonly 
 }
 
 /**
- * Overrides earlier settings with later settings. Settings about what a tool touches replace each
- * other, because two could contradict each other.
+ * Overrides earlier settings with later settings. `accessMode` and `sideEffects` are only replaced
+ * together, because the old value of one could contradict the new value of the other.
  */
 export function withOverrides(
   earlier: McpToolOverrides,
@@ -125,7 +123,7 @@ export function without<T extends object>(object: T): Without<T> {
   ) as Without<T>;
 }
 
-/** Returns the named members of an object, if they're defined. */
+/** Returns the named members of an object without the undefined ones. */
 export function picked<T extends object, K extends keyof T>(
   object: T,
   keys: readonly K[],

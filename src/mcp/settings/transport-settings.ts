@@ -4,7 +4,7 @@ import type { ServerValues } from './settings-schema.js';
 import { without } from './tool-settings.js';
 
 /**
- * Settings for reaching a server. `${NAME}` in a value stands for an environment variable; see
+ * Settings for reaching a server. `${NAME}` in a value is replaced by an environment variable; see
  * `expandVariables`.
  */
 export type McpTransportSettings =
@@ -13,12 +13,12 @@ export type McpTransportSettings =
       readonly command: string;
       readonly args: readonly string[];
       /**
-       * The environment variables that the server's process gets, in addition to a short list of
-       * harmless variables.
+       * The environment variables that the server's process gets. It also gets a few harmless
+       * variables such as PATH.
        */
       readonly env: Readonly<Record<string, string>>;
       readonly cwd?: string;
-      /** A file with lines `NAME=value`. The process also gets these environment variables. */
+      /** A file of further environment variables for the process, in lines `NAME=value`. */
       readonly envFile?: string;
     }
   | {
@@ -38,7 +38,8 @@ export type McpTransportSettings =
  */
 export interface McpOAuthSettings {
   /**
-   * The way to obtain the token: a user approves in a browser, or the program has its own secret.
+   * The way to obtain the token: `authorization_code` lets a user approve in a browser,
+   * `client_credentials` uses the program's own secret.
    * @default authorization_code
    */
   readonly grant: 'authorization_code' | 'client_credentials';
@@ -65,7 +66,7 @@ export interface McpOAuthSettings {
 type Kind = McpTransportSettings['kind'];
 type Texts = Readonly<Record<string, string>>;
 
-/** Returns how to reach a server, or what is wrong in its settings. */
+/** Returns how to reach a server, or the issue if its settings are invalid. */
 export function transportOf({
   transport,
   type,
@@ -87,7 +88,7 @@ export function transportOf({
       ? { path: [], message: `Set a command${url === undefined ? ' or a url' : ''}.` }
       : { kind, command, args, env, ...without({ cwd, envFile }) };
   if (url === undefined) return { path: [], message: `Set a url for the transport ${kind}.` };
-  // A URL with variables is checked once they're filled in.
+  // A URL with variables can only be checked once they're filled in.
   if (!url.includes('${') && !isAddressFor(kind, url))
     return { path: ['url'], message: expectedGot(addressOf(kind), 'a string') };
   return { kind, url, headers, ...(oauth && { oauth: without(oauth) }) };
@@ -98,23 +99,23 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 
 const VARIABLE = /^(?:env:)?([A-Za-z_][A-Za-z0-9_]*)(?::-(.*))?$/s;
 /**
- * A VS Code input, which VS Code asks the user for. Here it's the environment variable
+ * A VS Code input. VS Code asks the user for the value; this library reads the environment variable
  * `INPUT_<ID>`.
  */
 const INPUT = /^input:([A-Za-z0-9_.-]{1,100})$/;
 
-/** Returns the environment variable for a VS Code input. */
+/** Returns the name of the environment variable for a VS Code input. */
 export function inputVariable(id: string): string {
   return `INPUT_${id.toUpperCase().replace(/[^A-Z0-9]/g, '_')}`;
 }
 
 /**
  * Fills in the variables in a text: `${NAME}`, `${env:NAME}`, `${NAME:-default}` with a default,
- * and `${input:some-id}` from `INPUT_SOME_ID`. References in a variable's value aren't expanded.
+ * and `${input:some-id}` from `INPUT_SOME_ID`. `${…}` inside a variable's value isn't expanded.
  *
  * @param onValue Called with each value that is filled in.
- * @throws ToolError `INVALID_ARGUMENT` for a variable that isn't set, and for `${…}` in any other
- * form.
+ * @throws ToolError `INVALID_ARGUMENT` for a variable that isn't set, and for `${…}` in any form
+ * not listed above.
  */
 export function expandVariables(
   text: string,
@@ -149,8 +150,8 @@ export function expandVariables(
  * Fills in all variables in the settings for reaching a server. The result contains secrets, so
  * it's created for each connection and never stored.
  *
- * @returns also the secrets: all values that were filled in, the values in `env`, and headers,
- * whole and word by word.
+ * @returns also the secrets: all values that were filled in, the values in `env`, and each header's
+ * whole value and its words.
  * @throws ToolError `INVALID_ARGUMENT` like `expandVariables`, and if a URL or header is invalid
  * with its variables filled in.
  */

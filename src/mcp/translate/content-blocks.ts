@@ -17,7 +17,7 @@ type Block = Readonly<Record<string, unknown>>;
 
 /**
  * Returns a server's content block as a part of a result. An unreadable block becomes a text that
- * explains this. The other blocks are still used.
+ * says so, and doesn't affect the other blocks.
  */
 export function partOfBlock(block: Block): ContentPart {
   try {
@@ -88,7 +88,7 @@ function audienceIn(annotations: unknown): { readonly audience?: readonly Audien
 
 /**
  * Returns a part of a result as a content block. A part that only has a URL becomes a link, because
- * the protocol doesn't support images by URL.
+ * the protocol has no images by URL.
  */
 export function blockOfPart(part: ContentPart): ContentBlock {
   const annotations = part.audience && { audience: [...part.audience] };

@@ -11,7 +11,7 @@ import { jsonSchemaOf } from '../../tool/tool-schema.js';
 import type { JsonSchema } from '../../tool/tool-schema.js';
 import { cleanText, hasHidden } from './foreign-text.js';
 
-/** A sound schema with its corrections, or the reason why it's refused. */
+/** A usable schema with its corrections, or the reason why it's refused. */
 type ForeignSchema =
   | { readonly schema: JsonSchema; readonly changes: readonly string[] }
   | { readonly refused: string };
@@ -19,8 +19,8 @@ type ForeignSchema =
 /**
  * Returns the input schema for a server's tool. A missing schema allows any object.
  *
- * Small mistakes of real servers are corrected: the type is always object, `properties` that aren't
- * an object are dropped, and `required` becomes a list of names.
+ * It corrects small mistakes of real servers: the type is set to object, `properties` is dropped if
+ * it isn't an object, and `required` becomes a list of names.
  */
 export function inputSchemaOf(given: Json | undefined, engine?: PatternEngine): ForeignSchema {
   if (given === undefined || given === null)
@@ -62,8 +62,8 @@ function namesIn(required: unknown): readonly string[] {
 }
 
 /**
- * Returns a schema that can be enforced and hides nothing. The server or an engine checks its
- * patterns.
+ * Returns the schema if it can be enforced and hides nothing. Its patterns are checked by the
+ * pattern engine, or by the server if there's no engine.
  */
 export function soundSchema(
   given: Json,
@@ -93,7 +93,7 @@ export function soundSchema(
   }
 }
 
-/** Keywords whose text is only explanatory. */
+/** Keywords whose text only explains the schema. */
 const EXPLAINING: ReadonlySet<string> = new Set(['description', 'title', '$comment']);
 /** Keywords whose value is data, not a schema. */
 const DATA: ReadonlySet<string> = new Set(['const', 'enum', 'default', 'examples']);
@@ -101,11 +101,11 @@ const DATA: ReadonlySet<string> = new Set(['const', 'enum', 'default', 'examples
 const LONGEST = 4_096;
 
 /**
- * Returns a server's schema with hidden characters removed from explanations, which are cut at
- * 4,096 characters.
+ * Returns a server's schema with its explanations cleaned: hidden characters are removed, and texts
+ * are cut at 4,096 characters.
  *
- * Hidden characters elsewhere can't be removed without changing the schema's meaning. `hidden` is
- * true if there are any.
+ * `hidden` is true if other parts have hidden characters. These can't be removed without changing
+ * the schema's meaning.
  */
 function cleanSchema(schema: Json): {
   readonly schema: Json;

@@ -17,7 +17,7 @@ export function cleanText(
   longest: number,
 ): { readonly text: string; readonly changes: readonly string[] } {
   const changes: string[] = [];
-  // Text far beyond the maximum length is dropped unread.
+  // Text far beyond the maximum length isn't even read.
   const start = text.slice(0, 4 * longest);
   const visible = withoutHidden(start);
   if (visible !== start) changes.push('hidden characters were removed');
@@ -35,15 +35,15 @@ export function quoted(name: string): string {
 }
 
 /**
- * Returns a short text that a server sent, with hidden characters removed. Returns `undefined` for blank or
- * long texts and other values.
+ * Returns a short text that a server sent, with hidden characters removed. Returns `undefined` for
+ * blank texts, long texts, and values that aren't text.
  */
 export function labelOf(value: unknown): string | undefined {
   if (typeof value !== 'string' || value.length > LIMITS.labelLength) return undefined;
   return cleanText(value, LIMITS.labelLength).text || undefined;
 }
 
-/** A fact about a server or its tools that operators should know. */
+/** A problem or suspicion about a server or its tools. */
 export interface McpFinding {
   /**
    * - refused: the tool isn't used
@@ -54,9 +54,9 @@ export interface McpFinding {
    * - mixed-alphabets: a word mixes look-alike letters of two alphabets
    * - instruction-text: a text tells models what to do instead of describing the tool
    * - quarantined: the tool's definition doesn't match its pin, so it can't be called
-   * - unavailable: the tool is listed but can't be called
+   * - unavailable: the server lists the tool, but it can't be called
    * - unreachable: the server couldn't be contacted
-   * - disabled: the settings contain the server but aren't enabled
+   * - disabled: the settings contain the server, but MCP isn't enabled in them
    * - settings: a setting is wrong, has no effect, or isn't enough
    * - unanswered: the server hasn't responded yet
    */
@@ -82,8 +82,8 @@ export interface McpFinding {
   readonly tool?: string;
   readonly message: string;
   /**
-   * The location of the text: a JSON pointer into the tool, and the character's index (UTF-16, from
-   * 0).
+   * The location of the text: a JSON pointer into the tool's definition, and the character's index
+   * (UTF-16, from 0).
    */
   readonly place?: { readonly path: string; readonly offset: number };
 }

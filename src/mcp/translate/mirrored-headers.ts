@@ -4,8 +4,8 @@ const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 const TYPES: readonly unknown[] = ['string', 'integer', 'boolean'];
 
 /**
- * Explains the protocol's rules for `x-mcp-header` keywords if a schema breaks them. Clients must
- * skip such a tool.
+ * Returns the protocol's rules for `x-mcp-header` if a schema breaks them. Clients must skip a tool
+ * that breaks these rules.
  */
 export function wrongMirroredHeader(inputSchema: unknown): string | undefined {
   const names = new Set<string>();
@@ -26,6 +26,6 @@ export function wrongMirroredHeader(inputSchema: unknown): string | undefined {
     );
   };
   return isWrong(inputSchema, 'root')
-    ? `Each "${KEY}" must name a header of its own, on a string, integer or boolean reached through "properties" alone.`
+    ? `Each "${KEY}" must name a different header, and belong to a string, integer or boolean that is reached only through "properties".`
     : undefined;
 }

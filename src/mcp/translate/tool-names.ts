@@ -9,19 +9,22 @@ import { findingOf, hasHidden, quoted, type McpFinding } from './foreign-text.js
 /** Maximum length of a name in registries. */
 const LONGEST = 128;
 const UNFIT = /[^A-Za-z0-9._-]/gu;
-/** A part of a name that looks like an encoded character, so its underscore is encoded too. */
+/**
+ * Text in a name that looks like an encoded character. Its underscore is encoded too, so that the
+ * text isn't taken for an encoded character.
+ */
 const LOOKS_ENCODED = /_(?=x[0-9a-f]+(?:_|[^A-Za-z0-9._-]))/gu;
 
 /**
  * Returns the name for a server's tool here: `mcp.<server>.<tool>`, or `mcp.<tool>` for the unnamed
  * server.
  *
- * Characters that names can't contain become `_x<hexadecimal code>_`, so two tools never get the
- * same name: `a b` becomes `a_x20_b`. For the unnamed server dots are encoded too, so its
- * `files.read` isn't `read` of the server `files`.
+ * Characters that names can't contain become `_x<hexadecimal code>_`: `a b` becomes `a_x20_b`. Two
+ * tools therefore never get the same name. For the unnamed server, dots are encoded too, because
+ * `files.read` would look like the tool `read` of a server `files`.
  *
  * @returns a reason in `refused` if the name is blank, has hidden characters, or is longer than 128
- * characters including the server's.
+ * characters together with the server's name.
  */
 export function mcpToolName(
   server: string,
@@ -35,7 +38,7 @@ export function mcpToolName(
   const name = server === '' ? `mcp.${fit.replaceAll('.', encoded('.'))}` : `mcp.${server}.${fit}`;
   if (tool.trim().length > LONGEST || name.length > LONGEST)
     return {
-      refused: `The tool's name together with its server's is longer than ${LONGEST} characters. Shorten the server's name, or deny the tool.`,
+      refused: `The server's and the tool's name together have more than ${LONGEST} characters. Shorten the server's name, or deny the tool.`,
     };
   return { name };
 }
@@ -50,11 +53,11 @@ type Filters = Pick<McpSettings, 'allowTools' | 'denyTools'>;
 /**
  * Returns true if the lists for all servers and for this server allow a tool.
  *
- * A list that denies the tool wins, and so do settings that disable it. Every allow list must
- * contain the tool. An empty list contains nothing. Lists contain the name at the server,
- * `mcp.<server>.<tool>`, the registered name, or patterns with `*` for these. In the allow list for
- * all servers, a name with `mcp.` is always a full name. Otherwise a server could name its tool
- * like another server's.
+ * Deny lists and settings that disable the tool win. Every allow list must contain the tool. An
+ * empty list contains nothing. Lists may contain the name at the server, `mcp.<server>.<tool>`, the
+ * registered name, or patterns with `*` for these. In the allow list for all servers, a name that
+ * starts with `mcp.` is always a full name, so that a server can't give its tool another server's
+ * full name.
  *
  * @param toolName The name at the server.
  */
@@ -67,7 +70,7 @@ export function isAllowed(
   if (isDisabled(server.tools, name)) return false;
   const names = spellingsOf(name, server.name);
   const [, plain, ...own] = names;
-  // For the unnamed server, `mcp.a.b` could be the tool `b` of the server `a`.
+  // `mcp.a.b` may mean the tool `a.b` of the unnamed server, or `b` of the server `a`.
   const full = server.name === '' && name.includes('.') ? own : [...own, plain];
   const has = (list: readonly string[], spellings: readonly string[]) =>
     list.some((each) => spellings.some((spelling) => matchesPattern(each, spelling)));
@@ -99,13 +102,13 @@ interface NamedTool {
 }
 
 /**
- * Finds tools that may be mistaken for each other: equal names on two servers, and names that look
- * the same.
+ * Finds tools that may be mistaken for each other because their names are equal or look alike.
  *
- * A hostile server may offer a second `read_file`, or `reаd_file` with a Cyrillic letter. Both stay
- * usable under their full names, and an operator should look at them.
+ * A hostile server may offer a second `read_file`, or `reаd_file` with a Cyrillic letter. Both
+ * tools stay usable under their full names, and an operator should compare them.
  *
- * @param tools The tools of all servers, in a stable order. Each finding is about the later tool.
+ * @param tools The tools of all servers, in a stable order. Each finding names the later of two
+ * tools.
  */
 export function findLookAlikes(tools: Iterable<NamedTool>): readonly McpFinding[] {
   const first = new Map<string, NamedTool>();

@@ -18,10 +18,10 @@ import { inputSchemaOf, soundSchema } from './foreign-schema.js';
 import { cleanText, labelOf, quoted } from './foreign-text.js';
 import { mcpToolName } from './tool-names.js';
 
-/** A server's tool as options for a tool here, or the reason why it's refused. */
+/** The `defineTool` options for a server's tool, or the reason why the tool is refused. */
 export type McpTranslation =
   | {
-      /** The name here: `mcp.<server>.<tool>`. */
+      /** The registered name: `mcp.<server>.<tool>`. */
       readonly name: string;
       /** The name at the server. */
       readonly toolName: string;
@@ -29,9 +29,9 @@ export type McpTranslation =
       readonly options: ToolOptions<JsonSchema, JsonSchema>;
       /** The corrections, as sentences. Quoted parts of a schema contain no secrets or paths. */
       readonly changes: readonly string[];
-      /** The reason why it can't be called here. */
+      /** The reason why this library can't call the tool. */
       readonly unavailable?: string;
-      /** The texts that hide something or steer models, as the server sent them. */
+      /** The server's unchanged texts that hide something or steer models. */
       readonly texts: readonly PoisonedText[];
     }
   | {
@@ -43,7 +43,7 @@ export type McpTranslation =
 /** Maximum length of a description: four times the usual limit. */
 const LONGEST_DESCRIPTION = 4_096;
 const MOST_CAPABILITIES = 64;
-/** Maximum number of hints that are read. The protocol has four. */
+/** Maximum number of hints that are read. The protocol defines four. */
 const MOST_HINTS = 16;
 const MAX_META_BYTES = 16_384;
 /**
@@ -73,16 +73,16 @@ const FIELDS = [
 type Raw = Readonly<Partial<Record<(typeof FIELDS)[number], Json>>>;
 
 /**
- * Translates a tool from a server's listing to options for a tool here. Never throws.
+ * Translates a tool from a server's listing to `defineTool` options. Never throws.
  *
- * - The name is `mcp.<server>.<tool>`. Calls go to the provider `mcp`, with the name of the server
- *   and the tool's name there.
- * - Defaults: side effects `network`, consent required, not parallel, no idempotency key, version
- *   1.0.0. The server's settings override them. The tool's annotations may only tighten them,
- *   unless the server is trusted.
+ * - The name is `mcp.<server>.<tool>`. Calls go to the provider `mcp`, which gets the server's name
+ *   and the tool's name at the server.
+ * - By default, a tool has the side effect `network`, requires consent, doesn't run in parallel,
+ *   has no idempotency key, and has version 1.0.0. The server's settings override these defaults.
+ *   The tool's annotations may only tighten them, unless the server is trusted.
  * - A description is trimmed, cut at 4,096 characters and stripped of hidden characters. A tool is
- *   refused for an unusable name, for more than 256 KiB, and for an input schema that can't be
- *   enforced. An output schema that can't be enforced is dropped.
+ *   refused if its name is unusable, its definition is larger than 256 KiB, or its input schema
+ *   can't be enforced. An output schema that can't be enforced is dropped.
  * - `metadata` contains the title, annotations and `_meta`.
  * - A tool that can only run as a task of the protocol is unavailable.
  *
@@ -139,7 +139,7 @@ export function translateMcpTool(
     providers: [{ name: 'mcp', config: { server: server.name, tool: toolName } }],
     metadata: metadataOf(raw),
   };
-  // The schemas are already frozen, and copies would lose their mark as foreign schemas.
+  // The schemas are already frozen. Copies would lose their mark as foreign schemas.
   const schemas = {
     inputSchema: input.schema,
     ...(output && 'schema' in output && { outputSchema: output.schema }),
@@ -162,7 +162,8 @@ function needsTask({ execution }: Raw): boolean {
 }
 
 /**
- * Returns the suspicious texts in the fields that models see: all except `_meta` and the version.
+ * Returns the suspicious texts in the fields that models see, which are all fields except `_meta`
+ * and the version.
  */
 function textsOf({ name, title, description, annotations, ...rest }: Raw): readonly PoisonedText[] {
   const shown = {
@@ -177,8 +178,8 @@ function textsOf({ name, title, description, annotations, ...rest }: Raw): reado
 }
 
 /**
- * Returns the personas that are in all lists: those in the settings and the tool's own. A value
- * that isn't a list allows nobody.
+ * Returns the personas that are both in the settings' lists and in the tool's own. A value that
+ * isn't a list allows nobody.
  */
 function allowlistOf(
   { persona_allowlist: own, personaAllowlist: alias }: Raw,
@@ -249,7 +250,7 @@ function metadataOf(raw: Raw): Readonly<Record<string, unknown>> {
   };
 }
 
-/** Returns false for data that is over 16 KiB or too deep to keep in metadata. */
+/** Returns false for data that is larger than 16 KiB or too deeply nested for metadata. */
 function isCarried(meta: Json): boolean {
   try {
     boundInput({ options: { metadata: { mcp: { meta } } } }, MAX_META_BYTES);
@@ -266,7 +267,7 @@ function capabilitiesOf(given: Json | undefined): readonly string[] {
   );
 }
 
-/** The defaults for foreign tools. They result in mixed access and high danger. */
+/** The defaults for tools of MCP servers. They result in mixed access and high danger. */
 const DEFAULTS = Object.freeze({
   sideEffects: SideEffect.NETWORK,
   allowParallel: false,
@@ -277,11 +278,11 @@ const DEFAULTS = Object.freeze({
 });
 
 /**
- * Returns the axes for a server's tool: from the settings, then the hints, then the defaults for
- * foreign tools.
+ * Returns the safety metadata for a server's tool. Settings override hints, and hints override the
+ * defaults.
  *
- * If the settings say what the server's tools touch, hints can only tighten, even those from a
- * trusted server. The operator decides what is harmless, and an honest warning still counts.
+ * If the settings contain side effects or an access mode, hints can only tighten them, even hints
+ * from a trusted server.
  */
 function mergeAxes(
   annotations: unknown,
@@ -292,7 +293,7 @@ function mergeAxes(
   const { accessMode, ...hints } = axesFromAnnotations(annotations, { trusted: trusted && open });
   const merged = { ...DEFAULTS, ...hints, ...said };
   if (accessMode === undefined || merged.accessMode !== undefined) return merged;
-  // The settings say how the tool writes, so the hint adds nothing.
+  // If the settings already say that the tool writes, the hint adds nothing.
   const known =
     accessMode === AccessMode.MIXED && accessOf(merged.sideEffects) !== AccessMode.READONLY;
   return known ? merged : { ...merged, accessMode };
@@ -310,14 +311,14 @@ function accessOf(effects: SideEffect | readonly SideEffect[]): AccessMode {
 const NO = new Set<unknown>(['', '0', 'false', 'no', 0]);
 
 /**
- * Returns the credentials that a caller needs: those required by the server's settings, and more if
- * the tool requires more.
+ * Returns the credentials that a caller needs: those from the server's settings, and any that the
+ * tool adds.
  *
- * Credentials are required if the settings or the tool say so, or if there are scopes. The
- * settings' scopes always count. The tool's scopes count only if neither says that no credentials
- * are required. A tool can't remove requirements from the settings, and only the settings can
- * specify environment variables. A hint that isn't true or false counts as yes, unless it's a text
- * that means no.
+ * Credentials are required if the settings or the tool say so. Scopes in the settings also require
+ * credentials, unless the settings say that none are required. The tool's scopes only do so if
+ * neither the settings nor the tool say anything about it. A tool can't remove requirements from
+ * the settings, and only the settings can specify environment variables. A hint that isn't true or
+ * false means yes, unless it's in the list `NO`.
  */
 function mergeAuth(
   tool: Raw,

@@ -110,14 +110,14 @@ describe('locating the code of an MCP server', () => {
     [
       "a package that isn't installed",
       'no-such-server-here',
-      /^Expected the package no-such-server-here to be installed, got none that is found\. Nothing is installed without your consent/,
+      /^Expected the package no-such-server-here to be installed, got no installed package with that name\. Nothing is installed without your consent/,
     ],
     [
       'another version',
       'npx plain-server@3.0.0',
       /^Expected the package plain-server@3\.0\.0 to be installed/,
     ],
-    ['npx without a package', 'npx -y --', /^Expected a package behind npx/],
+    ['npx without a package', 'npx -y --', /^Expected a package after npx/],
     ['a package that is a URL', 'npx git+ssh://x/y', /^Expected the name of a package/],
     [
       "a file that doesn't exist",
@@ -137,7 +137,7 @@ describe('locating the code of an MCP server', () => {
     [
       'the URL of a remote server',
       { mcpServers: { one: { url: 'https://mcp.example/x' } } },
-      /^Expected a server that is started here, got one over the network/,
+      /^Expected a server that is started by a command, got a server over the network/,
     ],
     [
       'settings with several servers',
@@ -193,7 +193,7 @@ describe('tool declarations of an MCP server', () => {
 
   it('a listing of the wrong type is rejected, and invalid or duplicate tools in a listing are skipped', async () => {
     await expect(audit('plain-server', { listing: 'tools' })).rejects.toThrow(
-      'Expected a listing as tools/list gives it',
+      'Expected the result of tools/list',
     );
     const { tools, skipped } = await audit('plain-server', {
       listing: [...LISTING, LISTING[0], { title: 'x' }, 7, { name: { toString: 'x' } }],

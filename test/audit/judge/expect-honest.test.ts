@@ -76,7 +76,7 @@ describe('expectHonest', () => {
           declares accessMode: 'readonly', and changes files (fs.writeFile)
             src/tools.ts:5 → src/store.ts:12 → src/store.ts:30
 
-      Declare what is true: tooldex audit --fix shows how."
+      Correct the declarations: tooldex audit --fix shows how."
     `);
   });
 

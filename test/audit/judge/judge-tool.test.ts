@@ -173,14 +173,14 @@ describe('verdicts on MCP tools', () => {
 
   it('a finding explains what clients assume if readOnlyHint is missing', () => {
     expect(said({}, reads).findings.map(({ message }) => message)).toEqual([
-      'declares no readOnlyHint, which clients take for a tool that writes and destroys; it only reads',
+      'declares no readOnlyHint, so clients assume that the tool writes and destroys; it only reads',
     ]);
     expect(
       said({ destructiveHint: false }, write({ destructive: false })).findings.map(
         ({ message }) => message,
       ),
     ).toEqual([
-      'declares no readOnlyHint, which clients take for a tool that writes; it changes files (fs.writeFile)',
+      'declares no readOnlyHint, so clients assume that the tool writes; it changes files (fs.writeFile)',
     ]);
   });
 

@@ -491,7 +491,7 @@ describe('effects that all tools share', () => {
 
 describe('malicious code', () => {
   const TOOL = `${HEAD}server.registerTool('a', {}, ({ path }) => fs.writeFileSync(path, ''));\n`;
-  const skipped = [{ name: 'x.js', reason: 'nested more deeply than is read' }];
+  const skipped = [{ name: 'x.js', reason: 'nested too deeply' }];
   it.each([
     ['50,000 nested lists', '['.repeat(50_000) + ']'.repeat(50_000)],
     ['100,000 nested functions on separate lines', `x=${'a=>\n'.repeat(100_000)}1`],

@@ -26,7 +26,7 @@ export function readTable(csv: string, delimiter: string): Table | string {
     lines = parse(csv, {
       bom: true,
       delimiter,
-      // By default, the parser expects every line to end like the first.
+      // Without this, the parser expects every line to end like the first.
       record_delimiter: ['\r\n', '\n', '\r'],
       relax_column_count: true,
       info: true,
@@ -41,7 +41,7 @@ export function readTable(csv: string, delimiter: string): Table | string {
   const twice = columns.find((column, index) => columns.indexOf(column) !== index);
   if (twice !== undefined)
     return `The column name "${twice.slice(0, 100)}" appears more than once. Rename one of the columns.`;
-  // In a table with several columns, a blank line doesn't count as a row.
+  // Blank lines are skipped, unless the table has only one column.
   const rows = body.filter(
     ({ record }) => columns.length === 1 || record.length > 1 || record[0] !== '',
   );

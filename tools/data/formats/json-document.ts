@@ -48,8 +48,8 @@ class Fault extends Error {
 }
 
 /**
- * Errors inside a string or number, for which the parser only reports where the string or number
- * starts.
+ * Matches errors inside a string or number. For these, the parser only reports where the string or
+ * number starts.
  */
 const INSIDE = /^(?:UnexpectedEnd|InvalidUnicode|InvalidEscape|InvalidCharacter)/;
 
@@ -63,8 +63,8 @@ function faultInside(text: string, offset: number): number {
 
 /**
  * Reformats JSON text. Numbers and strings keep their spelling, and objects keep all their entries.
- * An `indent` of 0 puts everything on one line. Keys are sorted by code unit, and duplicate keys
- * keep their order.
+ * With an `indent` of 0, everything is on one line. With `sortKeys`, keys are sorted by code unit,
+ * and duplicate keys keep their order.
  */
 export function formatJson(
   text: string,

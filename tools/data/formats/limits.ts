@@ -1,4 +1,4 @@
-/** Maximum characters in a text for data tools. 5 million take well under a second. */
+/** Maximum length of a text for data tools in characters. 5 million take well under a second. */
 export const MAX_TEXT = 5_000_000;
 /** Default and maximum number of rows or values returned. */
 export const USUAL_ROWS = 100;
