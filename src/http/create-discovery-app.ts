@@ -43,20 +43,17 @@ import { streamChanges } from './stream-changes.js';
 /** Options for the catalogue app. */
 export interface DiscoveryOptions {
   /**
-   * The credentials of clients, which send `Authorization: Bearer <token>`. The page itself
-   * contains no data and stays open.
-   * @default open to all
+   * The tokens that clients must send as `Authorization: Bearer <token>`. The page needs no token,
+   * because it contains no data.
+   * @default no token needed
    */
   readonly auth?: { readonly token: string } | { readonly tokens: readonly NamedToken[] };
   /**
-   * Shows operators the waiting calls in a store, and lets them answer calls and try tools.
+   * Shows operators the waiting calls in a store. Operators can answer these calls and try tools.
    * @default none
    */
   readonly operator?: OperatorOptions | undefined;
-  /**
-   * The host names that requests may use, without ports.
-   * @default localhost, 127.0.0.1, [::1]
-   */
+  /** The host names that requests may use, without ports. @default localhost, 127.0.0.1, [::1] */
   readonly allowedHosts?: readonly string[];
   /**
    * Origins of other sites whose scripts may read responses, such as `https://tools.example`.
@@ -68,8 +65,8 @@ export interface DiscoveryOptions {
   /** Maximum number of clients that listen to `/events` at the same time. @default 32 */
   readonly maxListeners?: number;
   /**
-   * Lint rules to turn off or report at another severity in `/findings`. Same format as the `rules`
-   * option of `lintTools`.
+   * Changes the severity of lint rules in `/findings`, or turns rules off, like the `rules` option
+   * of `lintTools`.
    * @default {}
    */
   readonly lintRules?: LintRules;
@@ -108,7 +105,7 @@ const authField = z.union([
 const discoveryOptions = z.strictObject({
   ...sharedFields,
   allowedHosts: allowedHosts.default(LOOPBACK_HOSTS),
-  // The whole value may be a token in the wrong place, so no message shows it.
+  // Error messages never show this value, because it may be a misplaced token.
   auth: secret<NonNullable<DiscoveryOptions['auth']>>(
     'an object { token } with 16 to 4096 visible ASCII characters, or { tokens } with a name for each',
     (value) => authField.safeParse(value).success,
@@ -120,11 +117,13 @@ const discoveryOptions = z.strictObject({
 const KEPT_ANSWERS = 32;
 const ALLOW = 'GET, HEAD';
 
-/** A catalogue as a web application. Any server or router for web requests can mount it. */
+/**
+ * A catalogue as a web application. Any server or router that handles web requests can mount it.
+ */
 export interface DiscoveryApp {
   /** Handles a request. */
   readonly fetch: (request: Request, bindings?: object) => Response | Promise<Response>;
-  /** Handles a request, given as a `Request`, a URL or a path in the catalogue. Handy in tests. */
+  /** Handles a `Request`, a URL or a path in the catalogue. Handy in tests. */
   readonly request: (input: string | Request, init?: RequestInit) => Response | Promise<Response>;
 }
 
@@ -137,7 +136,8 @@ export interface DiscoveryApp {
  * `/healthz` needs no token. Names are in snake_case, and times in seconds since 1970.
  *
  * An invalid request gets `{error: {code, message, parameter?, expected?, found?}}`. Responses have
- * an ETag. They never contain credentials, provider configurations, stack traces or absolute paths.
+ * an ETag. Responses never contain credentials, provider configurations, stack traces or absolute
+ * paths.
  *
  * Use `serve`, or mount the app in another app, such as Hono: `app.mount('/catalogue',
  * discovery.fetch)`. Behind a proxy, put the public host in `allowedHosts`.
@@ -199,8 +199,7 @@ export function createDiscoveryApp(
     context.set('roles', admission.roles ?? []);
     await next();
   });
-  // Responses are cached for a second, because availability and other processes' reports change
-  // without notice.
+  // Responses are cached for only a second, because availability and health can change at any time.
   const kept = new RecentMap<string, Tagged>(KEPT_ANSWERS);
   const keptAnswer = (address: string, make: () => object): Tagged => {
     const second = Math.floor(checked.clock.now() / 1_000);
@@ -276,8 +275,8 @@ const STATUS_OF: Readonly<Partial<Record<ToolErrorCode, number>>> = {
 };
 
 /**
- * Converts an error to an HTTP error. An error that isn't about the request isn't shown, because it
- * may mention or quote files.
+ * Converts an error to an HTTP error. The message of an internal error isn't shown, because it may
+ * quote files.
  */
 function refusalOf(error: unknown): HttpError {
   if (error instanceof HttpError) return error;

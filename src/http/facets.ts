@@ -4,8 +4,8 @@ import { healthLevelOf, valuesOn } from './values-on.js';
 import { valueOf } from './wire-tool.js';
 
 /**
- * The fields by which tools can be filtered. With `all`, every chosen value must match instead of
- * any.
+ * The fields by which tools can be filtered. If `all` is true, a tool must have every chosen value.
+ * Otherwise, one is enough.
  */
 const AXES = fieldsOn('axis').map(([field, { wire, filter }]) => ({
   field,
@@ -16,8 +16,8 @@ const AXES = fieldsOn('axis').map(([field, { wire, filter }]) => ({
 type Counts = Readonly<Record<string, number>>;
 
 /**
- * Counts the tools that would match for each value of each axis with the other filters unchanged,
- * and the tools for each combination of access and danger.
+ * Counts the tools that would match each value of each axis if only that filter changed. Also
+ * counts the tools for each combination of access and danger.
  *
  * @param toolsWithout Returns the tools that pass all filters except those of the given parameters.
  */
@@ -27,7 +27,8 @@ export function countFacets(
 ) {
   const passing = toolsWithout();
   const facets = AXES.map(({ field, key, all }): [string, Counts] => {
-    // Choosing another value would match more tools, unless a tool needs every value.
+    // Choosing a second value matches more tools, except on axes where a tool must have every
+    // chosen value.
     const tools = query[key] === undefined || all ? passing : toolsWithout(key);
     return [key, countBy(tools, (tool) => axisValues(tool, field))];
   });

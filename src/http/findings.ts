@@ -18,7 +18,7 @@ export type FindingWire = { readonly [Field in 'line' | 'column']: number | null
   readonly [Field in 'kind' | 'rule' | 'name' | 'persona' | 'source' | 'path']: string | null;
 } & { readonly severity: CapabilityFinding['severity']; readonly message: string };
 
-/** A finding, and the personas that may use the tool it's about. */
+/** A finding, and the personas that may use the finding's tool. */
 interface ListedFinding {
   readonly finding: FindingWire;
   readonly allowlist: readonly string[] | undefined;
@@ -27,10 +27,12 @@ interface ListedFinding {
 /** The severities. Errors come first. */
 export const SEVERITIES: readonly CapabilityFinding['severity'][] = ['error', 'warning'];
 
-/** Returns the findings in order. With personas, returns only findings about their items. */
+/**
+ * Returns the findings in order. If personas are given, returns only findings about their items.
+ */
 export type Findings = (personas?: readonly string[]) => readonly ListedFinding[];
 
-/** Collects a catalogue's findings, once per revision because it takes a while. */
+/** Collects a catalogue's findings only once per revision, because linting takes a while. */
 export function findingsOf(capabilities: CapabilityRegistry, rules: LintRules): Findings {
   let revision: number | undefined;
   let found: readonly ListedFinding[] = [];
@@ -137,8 +139,8 @@ function meet(capabilities: CapabilityRegistry, a: CapabilityTool, b: Capability
 const PRIVATE = /\/(?:auth|providers|metadata)(?:\/|$)/;
 
 /**
- * Returns a message for display. Messages quote values, which may be misplaced credentials. If so,
- * only the path is shown.
+ * Returns a message for display. A message may quote a misplaced credential. In places where
+ * credentials are declared, only the path is shown.
  */
 function shownMessage(message: string, path: string): string {
   return PRIVATE.test(path)

@@ -20,7 +20,7 @@ export interface DefinitionHistory {
   }[];
 }
 
-/** Stores each tool's definition from when a catalogue first saw it. */
+/** Stores each tool's definition as it was when the catalogue first saw the tool. */
 export class FirstSeen {
   readonly #store: StateStore;
   readonly #clock: Clock;
@@ -31,8 +31,8 @@ export class FirstSeen {
   }
 
   /**
-   * Records the tools that the store doesn't know yet. Works in the background. If the store can't
-   * be reached, it tries again the next time.
+   * Stores the definitions of tools that aren't in the store yet. If the store can't be reached,
+   * the next call tries again.
    */
   async note(tools: readonly CapabilityTool[]): Promise<void> {
     try {

@@ -16,7 +16,7 @@ const ERROR = {
 };
 
 /**
- * Returns the OpenAPI 3.1 description of the catalogue. Generated from the schemas that parse the
+ * Returns the OpenAPI 3.1 description of the catalogue, generated from the schemas that parse
  * requests.
  */
 export function openApiOf(routes: readonly Route[], needsToken: boolean) {

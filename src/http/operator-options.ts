@@ -14,11 +14,13 @@ export interface OperatorOptions {
   /** Lets tokens with the role `approve` answer calls. @default false */
   readonly allowApprove?: boolean | undefined;
   /**
-   * Runs tools for tokens with the role `run`, under its own policy. @default none, so nobody can
-   * try tools
+   * The executor that runs tools for tokens with the role `run`, under its own policy. @default
+   * none, so nobody can try tools
    */
   readonly executor?: ToolExecutor | undefined;
-  /** The value that tried tools receive as `context.context`. @default none */
+  /**
+   * The value that a tool receives as `context.context` when an operator tries it. @default none
+   */
   readonly context?: unknown;
   /** Receives every action of an operator. @default none */
   readonly onAction?: ((action: OperatorAction) => void) | undefined;

@@ -22,7 +22,7 @@ type Ask = Context<Env>;
 
 /** Maximum size of a request body in bytes. */
 const MOST_BYTES = 262_144;
-/** Maximum number of events shown for a tried call. */
+/** Maximum number of events shown for a call that an operator tries. */
 const MOST_EVENTS = 100;
 
 const grantBody = z.strictObject({
@@ -55,7 +55,7 @@ export interface Tried {
   readonly model_reads: string;
 }
 
-/** Paths that accept bodies, and methods other than GET and HEAD. */
+/** The paths that accept bodies and methods other than GET and HEAD. */
 export const ACTION_PATHS =
   /^\/(?:pending\/[^/]+\/(?:approve|deny|answer|grant)|run|grants\/[^/]+)$/;
 
@@ -192,8 +192,8 @@ function hasRole(context: Ask, role: Role): boolean {
 }
 
 /**
- * Returns the name of the operator who sends a request that changes something. @throws HttpError
- * 403.
+ * Returns the operator's name if the token has the role. For requests that change something.
+ * @throws HttpError 403.
  */
 function requireRole(context: Ask, role: Role, isOn: boolean): string {
   const operator = context.get('operator');
@@ -226,10 +226,10 @@ type SnakeCase<Name> = Name extends `${infer First}${infer Rest}`
   ? `${First extends Lowercase<First> ? First : `_${Lowercase<First>}`}${SnakeCase<Rest>}`
   : Name;
 
-/** An object with its keys in snake_case, as everywhere in the HTTP API. */
+/** An object with keys in snake_case, like all objects in the HTTP API. */
 export type Wire<T> = { readonly [Name in keyof T as SnakeCase<Name>]: T[Name] };
 
-/** Returns an object with its keys in snake_case. The values don't change. */
+/** Returns an object with the keys in snake_case and the same values. */
 function snakeCase<T extends object>(fields: T): Wire<T> {
   return Object.fromEntries(
     Object.entries(fields).map(([name, value]) => [
@@ -245,7 +245,7 @@ const MOST_CHANGES = 100;
 const SLOTS = 12;
 const MOST_NAMED = 10;
 
-/** Returns the failing and slow tools of the last hour, as far as the log goes back. */
+/** Returns the failing and slow tools of the last hour. The log may go back less than an hour. */
 function overviewOf(calls: readonly RecordedCall[], now: number) {
   const recent = calls.filter(({ at }) => now - at < HOUR_MS);
   const slots = Array.from({ length: SLOTS }, () => ({ calls: 0, errors: 0 }));

@@ -20,9 +20,8 @@ const DIGEST_LENGTH = 22;
  * The files of the page that shows a catalogue to users. They contain no catalogue data, so they
  * can be served without a token.
  *
- * This module is for running from source. The build replaces it with its value (see
- * `tsup.config.ts`), so that the package needs neither esbuild nor extra files. That works as an ES
- * module, as CommonJS, and in users' bundles.
+ * This module only runs from source. The build replaces it with the files' contents (see
+ * `tsup.config.ts`), so the package needs neither esbuild nor extra files.
  */
 export const PAGE_FILES: readonly PageFile[] = Object.freeze([
   pageFile('/', 'text/html; charset=utf-8', textOf('index.html')),
@@ -49,7 +48,8 @@ function textOf(file: string): string {
 }
 
 /**
- * Bundles everything into one script, because a page with many imports would wait for each in turn.
+ * Bundles everything into one script. Otherwise the browser would load the imports one after
+ * another.
  */
 function bundle(file: string): string {
   const { outputFiles } = buildSync({

@@ -8,11 +8,10 @@ import { HttpError } from './http-error.js';
 
 // Without a persona, a route shows the items of all owners. With a persona, it shows shared items
 // and the persona's own. `compatibility` says for each item whether the persona may use it. Unknown
-// personas are refused. Lists also include shared items that the persona replaces with its own,
-// because they reappear if its own are removed. `/search` and `/tools/:name` represent calls, so
-// they show only the tools that the persona would call.
+// personas are refused. Lists also include shared items that the persona replaces with its own
+// items. `/search` and `/tools/:name` return only the tools that the persona would call.
 
-/** The word that stands for shared tools in place of an owner. */
+/** The name under which requests refer to shared tools. */
 const SHARED = 'shared';
 /** Maximum number of personas listed in an error. */
 const MOST_NAMED = 10;
@@ -48,8 +47,8 @@ export function personasIn(
 }
 
 /**
- * Returns whether an item fits the requesting personas, and why. Without personas, it fits
- * everyone.
+ * Returns whether the requesting personas may use an item, and why. A request without personas gets
+ * the answer for everyone.
  */
 export function compatibilityFor(
   personas: readonly string[],
@@ -62,7 +61,7 @@ export function compatibilityFor(
   return each.find(({ matches_request: matches }) => matches) ?? each[0]!;
 }
 
-/** Returns a function that checks if some requesting persona may call a tool by its name. */
+/** Returns a function that returns true if a requesting persona may call the tool by its name. */
 export function mayCall(
   catalogue: CapabilityRegistry,
   personas: readonly string[],

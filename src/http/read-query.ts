@@ -83,7 +83,7 @@ export const WORK = {
   ...AVAILABLE,
   ...PAGE,
 };
-/** Filter conditions from the table of fields: each query parameter with its filter. */
+/** The filters of the table of fields, each with its query parameter and schema. */
 export const CONDITIONS: readonly (FieldCondition & { readonly schema: z.ZodType })[] =
   Object.values<ToolField>(TOOL_FIELDS).flatMap(({ kind, filter, most }) => [
     ...(filter === undefined
@@ -235,8 +235,8 @@ export function readQuery<Fields extends QueryFields>(
 }
 
 /**
- * Converts a text to a boolean or number if its parameter is one. Other texts are returned
- * unchanged, for the schema to refuse.
+ * Converts a text to a boolean or number if the parameter has that type. Returns invalid texts
+ * unchanged, and the schema refuses them.
  */
 function valueIn(text: string, type: unknown): unknown {
   if (type === 'boolean') return text === 'true' ? true : text === 'false' ? false : text;

@@ -31,12 +31,15 @@ import {
 import { conditionsOf, toolKey, toolsOf } from './tools-of.js';
 import { LIST_FIELDS, picked, wireDetail, wireTool } from './wire-tool.js';
 
-/** The parts of a request that its response depends on. */
+/** The parts of a request that determine its response. */
 interface Asked<Fields extends QueryFields = QueryFields> {
   readonly catalogue: CapabilityRegistry;
   readonly findings: Findings;
   readonly query: z.output<z.ZodObject<Fields>>;
-  /** The requesting personas, normalized for comparison. Empty if the request has no persona. */
+  /**
+   * The requesting personas, normalized for comparison. The list is empty if the request has no
+   * persona.
+   */
   readonly personas: readonly string[];
   /** The path and query as the client sent them. The app may be mounted under another path. */
   readonly address: { readonly path: string; readonly query: string };
@@ -116,7 +119,8 @@ type AskedForTools = Pick<Asked, 'catalogue' | 'personas'> & {
 };
 
 /**
- * Returns a function that returns the requested tools. Its arguments are the query parameters to ignore.
+ * Returns a function that returns the requested tools. Its arguments are the query parameters to
+ * ignore.
  */
 function toolsMeant({ catalogue, personas, query }: AskedForTools, isCallable: boolean) {
   const fits = isCallable ? mayCall(catalogue, personas) : () => true;
@@ -213,8 +217,8 @@ const toolRoute = route(
 );
 
 /**
- * Returns the tool with this name if only one persona has one. If several do, the client must
- * specify the persona.
+ * Returns the tool with this name if only one persona has such a tool. If several have one, the
+ * client must specify the persona.
  */
 function onlyTool(catalogue: CapabilityRegistry, name: string): CapabilityTool | undefined {
   const owned = catalogue.tools({ filter: { name } });
@@ -254,7 +258,7 @@ const searchRoute = route(
 
 type Work = CapabilitySkill | CapabilityTask | CapabilityJob;
 
-/** Returns the route of skills, tasks or jobs. */
+/** Creates the route for skills, tasks or jobs. */
 function workRoute<Item extends Work>(
   name: 'skills' | 'tasks' | 'jobs',
   about: string,
@@ -376,7 +380,7 @@ const healthRoute = route(
       }))
       .filter(({ calls }) => calls > 0)
       .sort((a, b) => b.calls - a.calls);
-    // If a file or source can't be read, its last content is served.
+    // The catalogue still serves the last content of a file or source that can't be read.
     const isDegraded = findings.some(
       ({ kind, severity }) => kind === 'unreadable' && severity === 'error',
     );

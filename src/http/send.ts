@@ -15,10 +15,7 @@ export interface Env {
 /** The headers of a response, with lower-case names. */
 type Headers = Readonly<Record<string, string>>;
 
-/**
- * The page may load resources from this server. Nothing else may run scripts, add styles or frame
- * it.
- */
+/** The page may only load resources from this server, and no other page may frame it. */
 const CONTENT_SECURITY_POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
@@ -35,8 +32,8 @@ export const NO_STORE = { 'cache-control': 'no-store' };
 const JSON_TYPE = 'application/json; charset=utf-8';
 
 /**
- * A response body with its digest as ETag, because credentials, availability and health change
- * without a new revision.
+ * A response body with its digest as ETag. The revision wouldn't do, because availability and
+ * health change without a new revision.
  */
 export interface Tagged {
   readonly body: string;
@@ -51,7 +48,7 @@ export function tagged(content: unknown): Tagged {
 
 /**
  * Sends content with an ETag. Clients may cache the response but must revalidate it every time.
- * Unchanged content isn't sent again.
+ * Unchanged content gets 304.
  */
 export function sendJson(context: Context, content: unknown): Response {
   return sendTagged(context, tagged(content), JSON_TYPE);

@@ -47,7 +47,7 @@ const serveOptions = z
 
 /**
  * Milliseconds after which a silent connection is closed: twice the heartbeat interval of
- * `/events`. A client that is silent for longer has stopped reading.
+ * `/events`. By then, a client of `/events` must have stopped reading.
  */
 const SILENCE_MS = 30_000;
 

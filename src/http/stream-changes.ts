@@ -5,7 +5,7 @@ import type { Clock } from '../core/clock.js';
 
 /**
  * The interval between comments, in milliseconds. Comments keep proxies from closing idle
- * connections, and reveal dead ones.
+ * connections, and reveal dead connections.
  */
 const HEARTBEAT_MS = 15_000;
 /** Milliseconds that a browser waits before it reconnects. */
@@ -15,8 +15,8 @@ const RETRY_MS = 2_000;
  * Sends changes to a client as server-sent events: `ready` at the start, then `change` for each new
  * revision. The data is `{"revision": …}`, and the id is the revision.
  *
- * The next event waits until the client has read the last one, and reports the latest revision. So
- * for a slow client only one event is buffered, not all of them.
+ * The next event is sent when the client has read the last event. It contains the latest revision,
+ * so a slow client skips revisions and the server buffers only one event.
  */
 export function streamChanges(
   context: Context,

@@ -6,7 +6,7 @@ import type { ToolFilter } from '../registry/tool-filter.js';
 import { CONDITIONS } from './read-query.js';
 import { healthLevelOf } from './values-on.js';
 
-/** The names of conditions of catalogue queries, by their names in the HTTP API. */
+/** The conditions of catalogue queries, by query parameter. */
 const NAMES = {
   persona: 'personas',
   available: 'available',
@@ -19,7 +19,7 @@ const NAMES = {
   required_capability: 'requiredCapability',
 };
 
-/** Returns the conditions in a request under their names in the catalogue. */
+/** Returns the conditions in a request under the names that the catalogue uses. */
 export function conditionsOf(
   query: Readonly<Record<string, unknown>>,
   names: readonly (readonly [string, string])[] = Object.entries(NAMES),
@@ -73,7 +73,10 @@ function ownMetadata(texts: unknown): Pick<ToolFilter, 'metadata'> {
   return { metadata };
 }
 
-/** Returns a tool's key. The tool's object may be a different one after each refresh. */
+/**
+ * Returns a tool's key. Tools can't be compared by object, because each refresh may create new
+ * objects.
+ */
 export function toolKey({ owner, name }: Pick<CapabilityTool, 'owner' | 'name'>): string {
   return `${ownerKey(owner)}/${name}`;
 }

@@ -1,8 +1,7 @@
-// Both the server and the page read values with these functions.
+// The server and the page share these functions.
 
 /**
- * Returns a field's values as texts: none, one or several. An object with a name counts as its
- * name.
+ * Returns a field's values as texts: none, one or several. An object with a name becomes its name.
  */
 export function valuesOn(value: unknown): readonly string[] {
   if (value === null || value === undefined || value === '') return [];
@@ -20,7 +19,7 @@ export function valuesOn(value: unknown): readonly string[] {
 export const HEALTH_LEVELS = ['good', 'uneven', 'failing', 'no calls'] as const;
 
 /**
- * The minimum success rates for health to count as good and as uneven. Below that, a tool is
+ * The minimum success rates of tools with good and with uneven health. Below both, a tool is
  * failing.
  */
 const GOOD = 0.95;

@@ -10,7 +10,10 @@ import type { ToolEntry } from '../tool/tool-definition.js';
 import { fieldsOn, TOOL_FIELDS, type FieldKind, type FieldName } from '../tool/tool-fields.js';
 import type { ToolAuth, ToolProvider } from '../tool/tool-options.js';
 
-/** The values of fields that an entry has under another name. `undefined` is sent as `null`. */
+/**
+ * Returns the values of fields that a tool's entry doesn't have under that name. `undefined`
+ * becomes `null`.
+ */
 const VALUES: { readonly [Name in FieldName]?: (tool: CapabilityTool) => unknown } = {
   owner: ({ owner }) => owner,
   inputSchema: ({ entry }) => entry.inputJsonSchema,
@@ -35,10 +38,10 @@ const inSeconds = (milliseconds: unknown) =>
   milliseconds === undefined ? undefined : (milliseconds as number) / 1_000;
 
 /**
- * Kinds of values that the HTTP API formats like manifests.
+ * The kinds of values that the HTTP API formats like manifests do.
  *
- * Environment variables are listed by name, and provider configurations are omitted. Other values
- * in a manifest may be credentials.
+ * Responses contain the names of environment variables, and no provider configurations, because
+ * those may contain credentials.
  */
 const FORMS: { readonly [Kind in FieldKind]?: (value: unknown) => unknown } = {
   wholeSeconds: inSeconds,
@@ -81,11 +84,12 @@ const DETAIL = fieldsOn('detail');
 export const LIST_FIELDS: readonly string[] = LIST.map(([, { wire }]) => wire);
 type Fields = Readonly<Record<string, unknown>>;
 
-/** The fields of each tool that change only with the registry. */
+/** The fields of each tool that only a new revision can change. */
 const fixed = new WeakMap<CapabilityTool, Fields>();
 
 /**
- * Returns a tool as shown in lists. @param compatibility Whether it fits the requesting personas.
+ * Returns a tool as shown in lists. @param compatibility Whether the requesting personas may use
+ * the tool.
  */
 export function wireTool(tool: CapabilityTool, compatibility: unknown): Fields {
   let same = fixed.get(tool);
@@ -101,7 +105,7 @@ export function wireTool(tool: CapabilityTool, compatibility: unknown): Fields {
 }
 
 /**
- * Returns the additional fields of `/tools/:name`: the input, recent calls, and facts derived from
+ * Returns the fields that only `/tools/:name` has: the input, recent calls, and facts derived from
  * the declarations.
  */
 export function wireDetail(tool: CapabilityTool): Fields {
@@ -126,10 +130,10 @@ export function wireDetail(tool: CapabilityTool): Fields {
   };
 }
 
-/** Fields that change without the author's doing. */
+/** Fields that can change although the author changes nothing. */
 const LIVE = new Set(['health', 'available', 'auth_status', 'compatibility', 'source', 'digest']);
 
-/** Returns the facts that a tool's author declared, and those derived from them. */
+/** Returns the facts that a tool's author declared, and facts derived from them. */
 export function definitionFields(tool: CapabilityTool): Fields {
   const fields = Object.entries({ ...written(tool, LIST), ...written(tool, DETAIL) });
   return Object.fromEntries(fields.filter(([name]) => !LIVE.has(name)));
@@ -148,8 +152,8 @@ function samplesWire(samples: CapabilityTool['samples']['tool']) {
 }
 
 /**
- * Returns an object with only the listed fields, or any other value unchanged. Manifests may have
- * credentials in other fields.
+ * Returns only the listed fields of an object, because other fields in a manifest may contain
+ * credentials. Returns any other value unchanged.
  */
 export function picked(value: unknown, fields: readonly string[]): unknown {
   if (!isPlainObject(value)) return value;

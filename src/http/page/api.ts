@@ -3,8 +3,8 @@ import type { ToolHealthWire } from '../../capability/wire-types.js';
 import type { RequiredFlags } from '../../safety/required-flags.js';
 
 /**
- * A tool as the server sends it. Contains the fields that the page's code uses by name. The page
- * shows the other fields generically.
+ * A tool as the server sends it. The listed fields are those that the page's code uses by name. The
+ * page can show any other field.
  */
 export interface Tool {
   readonly [field: string]: unknown;
@@ -18,7 +18,7 @@ export interface Tool {
   readonly requires_approval: boolean;
   readonly available: boolean;
   readonly health: ToolHealthWire;
-  /** The score and the matched words, if it was searched for. */
+  /** The score in a search. */
   readonly score?: number;
   readonly explanation?: string;
 }
@@ -48,7 +48,7 @@ export interface DetailedTool extends Tool {
 
 type Counts = Readonly<Record<string, number>>;
 
-/** A list as read so far. */
+/** The part of a list that has been read so far. */
 export interface List<Item> {
   readonly items: readonly Item[];
   readonly total: number;
@@ -62,7 +62,7 @@ export interface List<Item> {
 }
 
 const TOKEN = 'tooldex-token';
-/** Stores the token. Headers allow only ASCII, and no token has anything else. */
+/** Stores the token without characters that headers don't allow. Tokens never contain them. */
 export const keepToken = (token: string) =>
   sessionStorage.setItem(TOKEN, token.replace(/[^\x21-\x7e]/g, ''));
 export const hasToken = () => sessionStorage.getItem(TOKEN) !== null;
@@ -77,8 +77,8 @@ class ApiError extends Error {
 }
 
 /**
- * Requests JSON from the server. With a body, sends an operator's action. URLs are relative, so the
- * page works under any path.
+ * Requests JSON from the server, or sends an operator's action if there is a body. URLs are
+ * relative, so the page works under any path.
  *
  * @throws ApiError
  */
@@ -105,8 +105,8 @@ export const UNAUTHORIZED = 401;
 const NOT_FOUND = 404;
 
 /**
- * Polls an address while the page is visible. Also asks when `version` changes. An address that
- * isn't found isn't polled.
+ * Polls an address while the page is visible, and requests it again when `version` changes. Stops
+ * polling an address that the server doesn't have.
  */
 export function useJson<T>(address: string, version = '', isPaused = false) {
   const [state, setState] = useState<{ readonly answer?: T; readonly error?: ApiError }>({});
@@ -132,8 +132,8 @@ export function useJson<T>(address: string, version = '', isPaused = false) {
 }
 
 /**
- * Reads a list page by page, until it has `most` items. Shows the first page early if the query is
- * new. Otherwise the list is replaced as a whole, so that nothing jumps.
+ * Reads a list page by page, up to `most` items. For a new query, shows the first page as soon as
+ * it arrives. Otherwise, replaces the list only when all pages have arrived, so that nothing jumps.
  */
 export function useList<Item>(list: string, query: string, version: string, most = Infinity) {
   const [answer, setAnswer] = useState<List<Item>>();

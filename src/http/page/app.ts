@@ -30,13 +30,13 @@ import { findingsView, workView, type Work } from './work-views.js';
 
 const SORTS = ['name', 'access_mode', 'danger_level', 'cost_tier', 'health'];
 const FINDINGS = 200;
-/** Milliseconds between readings of the lists. */
+/** Milliseconds after which the lists are read again. */
 const LISTS_MS = 30_000;
-/** Number of tools shown for a search. */
+/** Maximum number of tools shown for a search. */
 const FOUND = 200;
 const titled = (view: View) => view.charAt(0).toUpperCase() + view.slice(1);
 
-/** The part of `/health` that the page uses. It tells whether anything has changed. */
+/** The part of `/health` that the page uses to notice changes. */
 interface Health {
   readonly revision: number;
   readonly personas: readonly string[];
@@ -81,8 +81,8 @@ function Catalogue({ health: { revision, personas }, isLost }: CatalogueProps) {
   const { view, parameters } = currentRoute();
   const [findingPages, setFindingPages] = useState(1);
   const persona = parameters.get('persona');
-  // Lists are read again when the catalogue has changed, or may have, and now and then for the
-  // health of the tools.
+  // Lists are read again when the catalogue has changed, when the connection returns, and every 30
+  // s because health changes without a new revision.
   const [round, setRound] = useState(0);
   useEffect(() => {
     const next = () => document.hidden || setRound((last) => last + 1);
@@ -275,7 +275,9 @@ function Tools({ list: { answer, problem }, version, hasCalls }: ToolsProps) {
   </div>`;
 }
 
-/** Returns tools sorted by a field: levels from highest to lowest, and health from worst to best. */
+/**
+ * Returns tools sorted by a field: levels from highest to lowest, and health from worst to best.
+ */
 function sorted(tools: readonly Tool[], field: string | null): readonly Tool[] {
   if (field === null || !SORTS.includes(field)) return tools;
   const order = AXES.find(({ key }) => key === field)?.order ?? [];
@@ -293,8 +295,8 @@ function sorted(tools: readonly Tool[], field: string | null): readonly Tool[] {
 const STEPS: Readonly<Record<string, number>> = { ArrowDown: 1, j: 1, ArrowUp: -1, k: -1 };
 
 /**
- * `/` focuses the search field, the arrows, `j` and `k` move through the list, and Escape closes the
- * open tool. Enter opens a tool without extra code, because rows are links.
+ * `/` focuses the search field, the arrows, `j` and `k` move through the list, and Escape closes
+ * the open tool. Enter opens a tool without extra code, because rows are links.
  */
 function onKey(event: KeyboardEvent): void {
   const { key } = event;

@@ -25,7 +25,7 @@ type PendingWire = Wire<Pending> &
   OnlySome<PendingApproval> &
   OnlySome<PendingQuestion> & { readonly grant_choices: readonly GrantChoice[] };
 
-/** The waiting calls, and the rights of the token that the page was opened with. */
+/** The waiting calls, and what the user's token allows. */
 export interface Waiting {
   readonly allowed: { readonly approve: boolean; readonly run: boolean };
   readonly pending: readonly PendingWire[];

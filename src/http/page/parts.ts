@@ -42,7 +42,7 @@ export function levelMarks({ access_mode: access, danger_level: danger, ...tool 
   `;
 }
 
-/** Shows the facts that callers of the tool should know first. Usually there are none. */
+/** Shows warnings about a tool. Most tools have none. */
 export function noticeMarks({ persona, requires_approval: approval, available, health }: Tool) {
   const { abandoned } = health.tool;
   return html`
@@ -60,7 +60,10 @@ export function noticeMarks({ persona, requires_approval: approval, available, h
   `;
 }
 
-/** A name with a text, texts or elements. `isInferred` marks a value that nobody declared. */
+/**
+ * A name with one or more texts or elements. `isInferred` marks a value that the author didn't
+ * declare.
+ */
 export type Fact = readonly [name: unknown, content: unknown, isInferred?: boolean];
 
 /** Lists facts. Facts without content are left out. */
@@ -124,7 +127,7 @@ export function fold(summary: unknown, content: unknown, isOpen = false) {
   </details>`;
 }
 
-/** Number of characters shown of a long text. */
+/** Number of characters of a long text that are shown at first. */
 const SHOWN = 600;
 
 /** Shows a text. Only the start of a long text is shown until a user unfolds it. */
@@ -138,7 +141,7 @@ interface BarsProps {
   readonly label: string;
   /** The number of bars that fit. Fewer bars are shown on the right. */
   readonly places: number;
-  /** The bars of the same place are drawn over each other. */
+  /** Bars in the same place are drawn on top of each other. */
   readonly bars: readonly (readonly { readonly value: number; readonly failed: boolean }[])[];
 }
 
@@ -165,15 +168,15 @@ export function Bars({ label, places, bars }: BarsProps) {
 }
 
 /**
- * Returns a function that performs a user's action, whether one is going on, and an element that
- * shows why the last one failed.
+ * Returns a function that performs a user's action, a flag that is true while an action is running,
+ * and an element that shows why the last action failed.
  */
 export function useAction() {
   const [isBusy, setBusy] = useState(false);
   const [problem, setProblem] = useState('');
   const act = (work: () => Promise<void>) => {
     setBusy(true);
-    // Arguments are parsed in `work`.
+    // `work` runs inside the promise, because parsing the user's JSON may throw.
     const running = Promise.resolve().then(work);
     const failed = (error: Error) =>
       error instanceof SyntaxError ? "This isn't valid JSON." : error.message;

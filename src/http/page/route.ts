@@ -11,7 +11,9 @@ const FIRST = [
   'danger_level',
 ];
 
-/** The axes by which tools can be filtered, most used first. Their keys are query parameters. */
+/**
+ * The axes by which tools can be filtered, most used first. An axis's key is its query parameter.
+ */
 export const AXES = fieldsOn('axis')
   .map(([field, { wire, kind, label, words, filter }]) => ({
     key: filter?.param ?? wire,
@@ -27,15 +29,15 @@ export type Axis = (typeof AXES)[number];
 /** The fields that the page requests for every tool. */
 export const ROW_FIELDS = fieldsOn('row').map(([, { wire }]) => wire);
 
-/** Views for the people who run agents. Only present if the server was started with a store. */
+/** Views for the people who run agents. They exist only if the server was started with a store. */
 export const OPERATOR_VIEWS = ['overview', 'waiting', 'calls'] as const;
 export const VIEWS = ['tools', 'skills', 'tasks', 'jobs', 'findings'] as const;
 export type View = (typeof VIEWS | typeof OPERATOR_VIEWS)[number];
 
 /**
- * Parses the page's URL, `#/view?parameters`, which is the whole state of the page. The parameters
- * are the search text (`q`), the persona, the filters by axis, the order (`sort`), and the open item
- * with its owner. Unknown views and parameters are ignored, because a link may be old or mistyped.
+ * Parses the page's URL, `#/view?parameters`, which contains the page's whole state. The parameters
+ * are the search text (`q`), the persona, the filters, the order (`sort`), and the open item with
+ * its owner. Unknown views and parameters are ignored, because a link may be old or mistyped.
  */
 export function currentRoute() {
   const [path, search] = location.hash.replace(/^#\/?/, '').split('?');
@@ -55,7 +57,7 @@ export function hrefWith(
   return `#/${view}?${parameters.toString()}`;
 }
 
-/** Returns the URL of a view or an item in it. Keeps the persona. */
+/** Returns the URL of a view, or of an item in a view, with the current persona. */
 export function hrefOf(view: View, open?: string, owner?: string | null): string {
   const persona = currentRoute().parameters.get('persona');
   const given = Object.entries({ persona, open, owner }).filter(([, value]) => value != null);

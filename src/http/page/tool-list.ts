@@ -5,22 +5,22 @@ import { AXES, currentRoute, hrefWith, type Axis } from './route.js';
 import type { List, Tool } from './api.js';
 import { levelMarks, noticeMarks, number, Table } from './parts.js';
 
-/** Number of rows in the page at a time, and how many of them are above the visible part. */
+/** Number of rows in the page at a time, and the number of those above the visible part. */
 const WINDOW = 100;
 const ABOVE = 30;
 const USUAL_HEIGHT = 60;
-/** More characters of a description than fit, but few enough to load quickly. */
+/** Maximum number of characters of a description in a row. More would never fit. */
 const DESCRIPTION = 240;
 
 interface ListProps {
   readonly tools: readonly Tool[];
-  /** The query that the list answers. A new result starts at the top. */
+  /** The query that the list answers. When the query changes, the list scrolls to the top. */
   readonly query: string;
 }
 
 /**
- * Shows the list of tools. Only the rows around the visible part are in the page, because there may
- * be thousands.
+ * Shows the list of tools. Only rows near the visible part are in the page, because there may be
+ * thousands of tools.
  */
 export function ToolList({ tools, query }: ListProps) {
   const place = useRef<HTMLDivElement>(null);
@@ -57,7 +57,7 @@ export function ToolList({ tools, query }: ListProps) {
   </div>`;
 }
 
-/** Shows a row: a link to the tool, its facts, and the reason why it was found. */
+/** Shows a row: a link to the tool, its levels, and why the search found it. */
 function ToolRow({ tool }: { readonly tool: Tool }) {
   const { name, persona: owner, version, score } = tool;
   const { parameters } = currentRoute();
@@ -131,7 +131,7 @@ function cellButton(access: string, danger: string, cells: NonNullable<Counted['
   </button>`;
 }
 
-/** Number of values of an axis that are shown initially, and after expanding. */
+/** Number of values of an axis that are shown at first, and after a click on More. */
 const SHOWN = 8;
 const MOST = 200;
 
@@ -144,7 +144,7 @@ function AxisFilter({ axis: { key, label, order, words }, counts }: AxisProps) {
   const [isExpanded, setExpanded] = useState(false);
   const chosen = currentRoute().parameters.getAll(key);
   const countOf = new Map(Object.entries(counts));
-  // Chosen values are shown even if no tool has them, so that people can unselect them.
+  // Chosen values are shown even if no tool has them, so that people can clear them.
   const values = [...new Set([...countOf.keys(), ...chosen])].sort(
     (a, b) => order.indexOf(a) - order.indexOf(b) || (countOf.get(b) ?? 0) - (countOf.get(a) ?? 0),
   );

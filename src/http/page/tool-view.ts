@@ -77,7 +77,10 @@ const REASONS: Readonly<Record<string, readonly string[]>> = {
 
 interface ViewProps {
   readonly tool: DetailedTool;
-  /** The tool's name and persona in URLs of the operator routes, if there are any. */
+  /**
+   * The tool's name and persona as a part of URLs. `undefined` if the server has no views for
+   * operators.
+   */
   readonly address: string | undefined;
 }
 
@@ -121,7 +124,7 @@ function parametersOf({ properties, required }: DetailedTool['parameters']): rea
   }));
 }
 
-/** Shows parameters. Nested ones are shown as JSON Schema. */
+/** Shows parameters. Nested parameters appear as JSON Schema. */
 function parameterTable(parameters: readonly Parameter[]) {
   if (parameters.length === 0) return html`<p class="muted">It has no parameters.</p>`;
   return html`<${Table}
@@ -192,7 +195,7 @@ function provider(name: string, { metrics, router, samples }: ProviderHealthWire
   </div>`;
 }
 
-/** Number of calls in the chart, which is as many as the server keeps. */
+/** Maximum number of calls in the chart. The server stores no more. */
 const MOST = 100;
 
 /** Shows statistics, and the durations of recent calls as bars with the newest on the right. */
@@ -295,7 +298,7 @@ function TryIt({ name, parameters }: Omit<OperatorProps, 'address'>) {
   `;
 }
 
-/** Returns true if an argument is typed as it is. All others are typed as JSON. */
+/** Returns true if users type an argument as plain text. They type all other arguments as JSON. */
 const isText = ({ type, enum: choices }: Parameter['schema']) =>
   type === 'string' && choices === undefined;
 

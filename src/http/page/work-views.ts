@@ -6,7 +6,7 @@ import type { List } from './api.js';
 import { Facts, fold, healthWords, number, prose, type Fact } from './parts.js';
 import { currentRoute, hrefOf } from './route.js';
 
-/** A skill, task or job. Each has some of the fields. */
+/** A skill, task or job. Each kind has some of these fields. */
 export type Work = SkillWire &
   Partial<Omit<TaskWire & JobWire, keyof SkillWire>> &
   Partial<Record<'category' | 'instruction_prompt' | 'safety_notes', string | null>>;
@@ -68,7 +68,7 @@ function Card({ item }: { readonly item: Work }) {
 
 const TITLES: Readonly<Record<string, string>> = { error: 'Errors', warning: 'Warnings' };
 
-/** Shows findings with their places, worst first. A button loads more. */
+/** Shows findings with their files and lines, worst first. A button loads more findings. */
 export function findingsView(list: List<FindingWire>, onMore: () => void) {
   const { items, severities = {}, total, next } = list;
   if (items.length === 0)
@@ -104,7 +104,7 @@ function findingRow(finding: FindingWire) {
   return html`<li class="finding">
     <div class="finding-head">
       ${
-        // A tool with lint findings exists. An entry that was skipped doesn't.
+        // A tool with lint findings has a page. A skipped manifest entry doesn't.
         rule === null || name === null
           ? html`<bdi class="finding-name">${name}</bdi>`
           : html`<a class="finding-name" href=${hrefOf('tools', name, persona)}>${name}</a>`
