@@ -82,4 +82,16 @@ describe.skipIf(!browserPresent)('the page while the catalogue changes', () => {
     await connection.filter({ hasText: 'live' }).waitFor();
     await leave(); // A connection that breaks is a complaint.
   });
+
+  it("shows the results of new calls, which don't change the revision", async () => {
+    const server = await FakeCatalogue.start({ tools: [wireTool('first')] });
+    onTestFinished(() => server.stop());
+    const page = await open(server.url);
+    const row = page.locator('.row', { hasText: 'first' });
+    await row.getByText('no calls').waitFor();
+    const results = { total: 4, success_rate: 0.75, abandoned: 0 };
+    server.content.tools = [wireTool('first', { health: { tool: results } })];
+    await page.evaluate("document.dispatchEvent(new Event('visibilitychange'))");
+    await row.getByText('75 % of 4').waitFor();
+  });
 });
