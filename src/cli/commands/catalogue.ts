@@ -75,7 +75,7 @@ export const commands = {
         const { name, version = '', description, inputJsonSchema } = entry;
         const own = owned.get(name);
         print(context, { ...entryToJson(entry), ...own }, function* () {
-          const of = own === undefined ? '' : `of ${plainLine(own.persona)}`;
+          const of = own === undefined ? '' : ` of ${plainLine(own.persona)}`;
           yield `${paint('bold', name)}  ${version}${of}`.trimEnd();
           yield* wrapWords(plainLine(description), terminal.columns);
           yield '';
