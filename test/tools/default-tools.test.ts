@@ -223,7 +223,7 @@ describe('the bundled tools', () => {
     expect(found.length / examples.length).toBeGreaterThan(0.9);
   });
 
-  it.each(['find out why the test of the parser fails and fix it', 'fix the failing test'])(
+  it.each(['find out why the parser test fails and fix it', 'fix the failing test'])(
     'include the tools for reading, searching, testing, and editing in the selection for %j',
     (text) => {
       const names = selectTools(registry, { text, maxTools: 4, tokenBudget: 800 }).tools.map(

@@ -11,7 +11,7 @@ import { amountOf, table } from '../terminal/table.js';
 import { paint } from '../terminal/terminal.js';
 import { selectionLines, selectionToJson } from './find.js';
 
-const REQUEST = 'find out why the test of the parser fails and fix it';
+const REQUEST = 'find out why the parser test fails and fix it';
 const LIMITS = { maxTools: 4, tokenBudget: 800 };
 const MAX_ROWS = 6;
 /** The width of the page if there is no terminal. */
@@ -70,7 +70,7 @@ export const commands = {
             .reverse()
             .map((entry) => [`${entry.accessMode} ${entry.dangerLevel}`, entry] as const);
           const shown = [...new Map(kinds).values()].reverse().slice(0, MAX_ROWS);
-          yield `${paint('bold', 'tooldex')}  Tools declare their metadata once. This page shows what that enables.`;
+          yield `${paint('bold', 'tooldex')}  Tools declare their metadata once. Here is what that makes possible.`;
           yield heading(
             amountOf(registry.size, 'tool'),
             'ToolMetadataRegistry: some tools with different access and danger',
