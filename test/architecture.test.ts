@@ -60,11 +60,11 @@ function isEntry(file: string): boolean {
 }
 
 describe('the architecture', () => {
-  it('assigns every file to a floor', () => {
+  it('assigns every source file to a layer', () => {
     expect(files.filter((file) => !isEntry(file) && folderOf(file) === undefined)).toEqual([]);
   });
 
-  it("has only downward imports, and bundled tools import the entry files like a user's program", () => {
+  it("has imports only from lower layers, and the bundled tools import only the package's entry files", () => {
     const wrong = files.flatMap((file) =>
       importsOf(file)
         .filter((imported) => {
@@ -112,7 +112,7 @@ describe('the architecture', () => {
     expect([...imports.keys()].filter((folder) => reached(folder).has(folder))).toEqual([]);
   });
 
-  it('limits every file to 600 lines, or to its own ceiling until it is rewritten', () => {
+  it('limits every file to 600 lines, except for a list of longer files with their own limits', () => {
     const ceilings: Readonly<Record<string, number>> = CEILINGS.longFiles;
     const lines = (file: string) => sources.get(file)!.split('\n').length - 1;
     expect(files.filter((file) => lines(file) > (ceilings[file] ?? 600))).toEqual([]);
@@ -121,7 +121,7 @@ describe('the architecture', () => {
     ).toEqual([]);
   });
 
-  it('has no exports that no other file or test uses', () => {
+  it('exports only names that another file or a test uses', () => {
     const read = new Set<string>();
     const others = globSync('test/**/*.ts', { cwd: root, ignore: '**/node_modules/**' }).map(
       (file) => [file, readFileSync(join(root, file), 'utf8')] as const,
@@ -152,7 +152,7 @@ describe('the architecture', () => {
     ).toEqual([]);
   });
 
-  it('keeps every room below its token ceiling, and prints the token counts', () => {
+  it('keeps every part of the code below its token limit, and prints the token counts', () => {
     const ceilings: Readonly<Record<string, number>> = CEILINGS.tokens;
     const rooms = new Map(Object.keys(ceilings).map((room) => [room, 0]));
     for (const path of globSync('{src,tools,test}/**/*.{ts,tsx,js,jsx,mjs,cjs,json}', {
@@ -166,7 +166,7 @@ describe('the architecture', () => {
     expect([...rooms].filter(([room, tokens]) => !(tokens <= ceilings[room]!))).toEqual([]);
   });
 
-  it('has no more public names than its ceilings allow', () => {
+  it('has at most the allowed number of public names', () => {
     const names = new Set(
       Object.values(SURFACE).flatMap(({ values, types }) => [...values, ...types]),
     );
@@ -175,7 +175,7 @@ describe('the architecture', () => {
     expect(values.length + types.length).toBeLessThanOrEqual(CEILINGS.names.root);
   });
 
-  it('gives each decision a unique number, the same in its file name and title', () => {
+  it('gives each decision record a unique number that its file name and its title share', () => {
     const names = globSync('docs/decisions/!(README).md', { cwd: root })
       .map((file) => file.replace('docs/decisions/', ''))
       .sort();

@@ -29,7 +29,7 @@ describe('nDCG', () => {
     expect(ndcgAt(10, [...nine, 'j', 'x'], new Set(['x']))).toBe(0);
   });
 
-  it('can be 1 even if there are more relevant tools than places', () => {
+  it('can be 1 even if there are more relevant tools than ranks', () => {
     const many = Array.from({ length: 12 }, (_, index) => `t${index}`);
     expect(ndcgAt(10, many.slice(2), new Set(many))).toBeCloseTo(1, 12);
     expect(ndcgAt(10, many.slice(7), new Set(many))).toBeLessThan(1);
@@ -57,7 +57,7 @@ describe('recall and reciprocal rank', () => {
 });
 
 describe('scoresOf and meanScores', () => {
-  it('return all metrics and count a repeated tool once', () => {
+  it('return all metrics and count a repeated tool only once', () => {
     expect(scoresOf(['x', 'x', 'y'], ['x', 'y', 'y'])).toEqual({
       ndcg: 1,
       recall1: 0.5,

@@ -58,7 +58,7 @@ describe('names in a retrieval set', () => {
 describe('the history in the feedback protocol', () => {
   const query = (text: string) => ({ id: text, text, relevant: [] });
 
-  it('omits requests that are too similar to the tested request, for that request only', () => {
+  it('leaves out requests that are too similar to a tested request, but only for that tested request', () => {
     const history = [
       query('Open the red door'),
       query('weather in Rome'),

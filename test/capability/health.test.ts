@@ -112,7 +112,7 @@ describe('an attached executor', () => {
   };
 
   it.each([true, false])(
-    "counts each call once (it shares the registry's log: %s)",
+    "counts each call once (the executor shares the registry's log: %s)",
     async (shareLog) => {
       const { capabilities, make } = await setUp(shareLog);
       const executor = make();

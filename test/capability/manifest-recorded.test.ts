@@ -64,10 +64,10 @@ const LOOSER: ReadonlyMap<string, string> = new Map([
   ['auth_scopes_str', 'one text of scopes is split at blanks'],
 ]);
 
-describe.skipIf(!present)('validation compared with the recorded results', () => {
+describe.skipIf(!present)('manifest validation', () => {
   it.each(
     recordedCases('schema_validation').map((each) => [each['name'] as string, each] as const),
-  )('agrees about %s, except for known differences', (name, { entry, valid, errors }) => {
+  )('has the recorded result for %s, or a known difference', (name, { entry, valid, errors }) => {
     const { issues } = read(entry as LooseEntry);
     const found = issues.filter(({ severity }) => severity === 'error');
     expect(found.length === 0).toBe((valid as boolean) ? !STRICTER.has(name) : LOOSER.has(name));

@@ -85,7 +85,7 @@ describe.runIf(present)('the recorded manifest folder', () => {
     expect([...tasks].sort(byName)).toMatchObject([...recorded.tasks].sort(byName));
   });
 
-  it("has a registry for every persona, with the persona's own tools instead of shared ones", async () => {
+  it("has a registry for every persona, with the persona's own tools instead of shared tools of the same name", async () => {
     const registry = await load();
     for (const persona of registry.personas)
       expect(registry.registryFor(persona).size, persona).toBeGreaterThan(70);

@@ -56,7 +56,7 @@ describe('several reasons to halt', () => {
   const names = Object.keys(REASONS) as Name[];
 
   // At most four calls, because the fifth equal one counts as a loop.
-  it('haltedReason follows the documented precedence for any calls, and every pending call is reported', async () => {
+  it('haltedReason follows the documented precedence for any combination of calls, and every pending call is reported', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(fc.constantFrom(...names), { minLength: 1, maxLength: 4 }),

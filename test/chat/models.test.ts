@@ -210,7 +210,7 @@ describe('an AI SDK model', () => {
     },
   );
 
-  it('a call keeps the arguments as the model wrote them, next to the parsed ones', async () => {
+  it('a call has the parsed arguments and also the arguments as the model wrote them', async () => {
     const { result } = await both(
       [[call('a', 'ping', '{ "n" : 1.0 }'), call('b', 'ping', '{"n":1}')], [text('ok')]],
       { tools: [ping] },
@@ -223,7 +223,7 @@ describe('an AI SDK model', () => {
     expect(Session.create({ messages: result.messages }).messages).toEqual(result.messages);
   });
 
-  it.each(['', 'null'])('arguments sent as %j count as an empty object', async (written) => {
+  it.each(['', 'null'])('arguments sent as %j become an empty object', async (written) => {
     const { result } = await both([[call('a', 'ping', written)], [text('ok')]], { tools: [ping] });
     expect(outputsOf(result.messages)).toEqual({ a: { type: 'text', value: 'pong' } });
   });

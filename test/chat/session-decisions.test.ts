@@ -66,7 +66,7 @@ describe('pending calls', () => {
     );
   });
 
-  it('repeating a decision changes nothing, and a different decision is refused, even after the turn', async () => {
+  it('repeating a decision changes nothing, and a different decision about the same call is refused, even after the turn', async () => {
     const { engine, session } = await waiting(
       ['m', 'manual'],
       ['p', 'pay'],
@@ -133,7 +133,7 @@ describe('an approval', () => {
     expect(world.starts.size).toBe(0);
   });
 
-  it('edited arguments that raise the danger need another approval, and the call then runs with them', async () => {
+  it('edited arguments that raise the danger need another approval, and the call then runs with the edited arguments', async () => {
     const { engine, session, world } = await waiting(['p', 'pay', { amount: 1 }]);
     const { session: again, result } = await sessionOf(
       session.approve('p', { input: { of: 'p', amount: 5000 } }),
@@ -213,7 +213,7 @@ describe('an approval', () => {
 });
 
 describe('a denial', () => {
-  it('a denied call gets its result without running', async () => {
+  it("a denied call gets a result that reports the denial, and doesn't run", async () => {
     const { engine, session, world } = await waiting(['p', 'pay'], ['m', 'manual'], ['q', 'ask']);
     const { session: last } = await sessionOf(
       sessionOf(sessionOf(session.deny('p')).deny('m', 'not here')).deny('q'),
@@ -228,7 +228,7 @@ describe('a denial', () => {
 });
 
 describe('edited arguments', () => {
-  it("an uncertain call keeps the user's edited arguments, and reruns with them", async () => {
+  it('an uncertain call keeps the arguments that the user edited, and a rerun uses the edited arguments', async () => {
     const { session, engine, world } = await waiting(['p', 'pay', { amount: 9 }]);
     const changed = { of: 'p', amount: 5 };
     let lost: unknown;

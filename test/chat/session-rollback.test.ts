@@ -156,7 +156,7 @@ describe.skipIf(!redisPresent)(
     });
 
     it.each([false, true])(
-      'an old process gets STALE_SESSION, and a new one requests approvals again (trusted store: %s)',
+      'an old process gets STALE_SESSION, and a new process requests approvals again (trusted store: %s)',
       async (trusted) => {
         const id = `s-${trusted}`;
         const world = new World();

@@ -79,7 +79,7 @@ describe('a call started by a process that died', () => {
 });
 
 describe('concurrent calls', () => {
-  it('the store ends up with the final session, however the saves of concurrent calls interleave', async () => {
+  it('the store ends up with the final session, in whatever order concurrent calls are saved', async () => {
     const random = seededRandom(11);
     for (let run = 0; run < 100; run += 1) {
       const shared = new MemoryStateStore();
@@ -98,7 +98,7 @@ describe('concurrent calls', () => {
 });
 
 describe('two runs of the same session', () => {
-  it('if two runs continue the same session, only one of them starts calls and the other fails', async () => {
+  it('if two runs continue the same session, only one run starts calls and the other run fails', async () => {
     const world = new World();
     const sessions = new SessionStore({ store: new MemoryStateStore() });
     const first = newCase([{ calls: [call('p', 'pay'), call('q', 'pay')] }], {}, world);

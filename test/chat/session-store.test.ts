@@ -45,7 +45,7 @@ describe('a session in a store', () => {
     expect(await namesIn(store)).toEqual(['session/s']);
   });
 
-  it('a session with long messages is stored completely, and deleting it leaves nothing behind', async () => {
+  it('a session with long messages is stored completely, and deleting the session leaves nothing in the store', async () => {
     for (const length of [1_000, 200_000, 400_000]) {
       for (const filler of ['', 'x']) {
         const clock = new ManualClock(1_000_000);
@@ -89,7 +89,7 @@ describe('a session in a store', () => {
     expect(await store.list('s')).toEqual([]);
   });
 
-  it("parts don't expire while a session head refers to them", async () => {
+  it("stored parts don't expire while a session refers to them", async () => {
     const clock = new ManualClock(1_000_000);
     const sessions = new SessionStore({ store: new MemoryStateStore({ clock }), ttlMs: 1000 });
     const { engine } = newCase(Array.from({ length: 8 }, () => long(1000)));

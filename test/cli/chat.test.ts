@@ -220,7 +220,7 @@ describe('tooldex chat with a user', () => {
     expect(err.match(/the service is down/g)).toHaveLength(2);
   });
 
-  it("explains that it's a demo, how to use a model, and what the script understands", async () => {
+  it('explains that the chat is a demo, how to use a model, and what the script understands', async () => {
     const folder = folderWith({ 'a.txt': 'Hello' });
     const { out, err } = await chatIn(folder, {
       answers: ['read_file {"path":', 'nothing of that'],

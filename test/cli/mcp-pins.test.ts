@@ -185,7 +185,7 @@ describe('tooldex mcp pins', () => {
     expect(demo.log()).toEqual([]);
   });
 
-  it('accepts another settings file with --config, and starts servers that are processes', async () => {
+  it('accepts another settings file with --config, and starts stdio servers as processes', async () => {
     configure({ demo: new Demo('write').process }, 'servers.json');
     const files = ['--config', 'servers.json'];
     const run = async (...args: readonly string[]) =>

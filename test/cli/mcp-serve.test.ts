@@ -29,7 +29,7 @@ async function overHttpCommand(
 
 describe('tooldex mcp serve --http', () => {
   it.each(['auto', 'legacy', 'first'] as const)(
-    'serves the bundled tools for the folder to a client (%s)',
+    'serves the bundled tools for the folder to a client (client type: %s)',
     async (kind) => {
       const code = await overHttpCommand([], async (url, root) => {
         writeFileSync(join(root, 'note.txt'), 'written before');
@@ -97,7 +97,7 @@ describe('tooldex mcp serve --http', () => {
     });
   });
 
-  it('refuses to listen on other addresses without a token', async () => {
+  it('refuses to listen on addresses other than localhost without a token', async () => {
     expect(await tooldex(['mcp', 'serve', '--http', '--host', '0.0.0.0'])).toMatchObject({
       code: 2,
       err: expect.stringContaining('token') as string,

@@ -100,7 +100,7 @@ describe('--manifests', () => {
     expect(code).toBe(1);
   });
 
-  it('reports five faults before the output, and how many more there are', async () => {
+  it('reports the first five faults before the output, and the number of other faults', async () => {
     const names = ['a', 'b', 'c', 'd']; // Each entry has two faults.
     write(
       'manifests/functions.json',

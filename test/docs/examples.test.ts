@@ -69,7 +69,7 @@ describe('the code examples in the docs', () => {
   );
   writeFileSync(consumer.path('package.json'), '{ "type": "module" }');
 
-  it('exist', () => expect(examples.length).toBeGreaterThan(1));
+  it('number more than one', () => expect(examples.length).toBeGreaterThan(1));
 
   it('type-check', () => {
     const { stdout } = spawnSync(

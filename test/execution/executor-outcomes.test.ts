@@ -116,7 +116,7 @@ describe('errors that tools throw', () => {
   });
 });
 
-describe("calls that can't run", () => {
+describe('unusual calls', () => {
   const tools = [reader('read_note', () => 1), reader('read_file', () => 1, { aliases: ['cat'] })];
 
   it('a call to an unknown tool returns an error that suggests similar names', async () => {

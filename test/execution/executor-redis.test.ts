@@ -119,7 +119,7 @@ describe.skipIf(!redisPresent)('executors in several processes that share a Redi
     ['killed and started again', () => server.kill(), () => server.restart()],
     ['stopped and continued', async () => server.pause(), async () => server.resume()],
   ])(
-    'while Redis is %s, only calls that need it are rejected, and all calls work again afterwards',
+    'while Redis is %s, only calls that need Redis are rejected, and all calls work again afterwards',
     async (how, fail, mend) => {
       const free = setup(
         [

@@ -111,7 +111,7 @@ describe('GET /findings', () => {
     expect(missing('coded')).toContain('declare accessMode');
   });
 
-  it('omits rules that are turned off, and reports the others with their configured severity', async () => {
+  it('leaves out rules that are turned off, and reports the findings of other rules with their configured severity', async () => {
     const root = new ManifestTree({
       'functions.json': [toolEntry('alpha', { side_effects: 'network', keywords: ['?!'] })],
     }).root;

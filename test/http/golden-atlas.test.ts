@@ -46,7 +46,7 @@ const DIFFERENT: Readonly<Record<string, readonly string[] | 400>> = {
   'persona=atlas,-shared': ['atlas_only@Atlas', 'sum_tool@Atlas'],
 };
 
-describe.runIf(present)('GET /tools compared with the recorded answers', () => {
+describe.runIf(present)('GET /tools with the recorded manifests', () => {
   const { files } = present
     ? golden<{ readonly files: Readonly<Record<string, unknown>> }>('registry_fixture')
     : { files: {} };
@@ -79,7 +79,7 @@ describe.runIf(present)('GET /tools compared with the recorded answers', () => {
           recorded,
         ] as const,
     ),
-  )('%s', async (title, { query, output }) => {
+  )('answers %s as recorded, except for known differences', async (title, { query, output }) => {
     const parameters = Object.entries(query).flatMap(([name, value]) =>
       [value].flat().map((each): [string, string] => [name, each]),
     );

@@ -68,7 +68,7 @@ describe.skipIf(!browserPresent)('the page while the catalogue changes', () => {
     ).toBe('2.0.0');
   });
 
-  it('reports a server that is down, and then shows the changes it missed', async () => {
+  it('reports a server that is down, and shows the missed changes once the server is back', async () => {
     const server = await FakeCatalogue.start({ tools: [wireTool('first')] });
     onTestFinished(() => server.stop());
     const page = await open(server.url);

@@ -118,7 +118,7 @@ describe.skipIf(!browserPresent)('the page with hostile content', () => {
     '#/jobs',
     '#/findings',
     `#/${encodeURIComponent(MARKUP)}?open=${encodeURIComponent(MARKUP)}&persona=${encodeURIComponent(MARKUP)}`,
-  ])('shows markup as text and never runs or loads it, at %s', async (hash) => {
+  ])('shows markup as text and never runs or loads the markup, at %s', async (hash) => {
     const page = await open(server.url + hash);
     await page.getByRole('status').filter({ hasText: 'live' }).waitFor();
     await page

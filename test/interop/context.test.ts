@@ -179,7 +179,7 @@ const WAYS: readonly Way[] = [
 beforeAll(() => setTracingDisabled(true));
 
 describe.each(WAYS)('a tool called through $way', ({ call }) => {
-  it("the tool receives the program's own objects and the facts about its call", async () => {
+  it("the tool receives the program's own objects and the call's id, principal, and conversation", async () => {
     const world = setUp();
     const app = appOf('ada');
     await call(world, 'find', { id: '1' }, app);

@@ -257,7 +257,7 @@ describe('exports to the Anthropic client', () => {
     });
   });
 
-  it('deferLoading: true defers all tools except critical ones, and a function selects the tools to defer', () => {
+  it('deferLoading: true defers all tools except critical tools, and a function selects the tools to defer', () => {
     const { registry } = setUp();
     registry.register(
       definitionOf({

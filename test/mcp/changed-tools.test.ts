@@ -138,7 +138,7 @@ const serversFor = ({ settings = {} }: Way) =>
 
 describe.each(WAYS)('changed tools $name', (way) => {
   it.each(serversFor(way))(
-    'rejects a call if the server %s was restarted with a different definition',
+    "can't be called if the server %s was restarted with a different definition",
     async (_, serverOf) => {
       const server = await serverOf();
       const { executor, tool } = await setUp(server, way);
@@ -179,7 +179,7 @@ describe.each(WAYS)('changed tools $name', (way) => {
 });
 
 describe('servers that announce changes', () => {
-  it('rejects a call if the server announces a change while it lists its tools for the call', async () => {
+  it('cause a call to be rejected if they announce a change while they list their tools for that call', async () => {
     const server = overStdio('modern', SHOWS);
     const { executor, tool, hearChange } = await setUp(server, WAYS[1]!);
     server.duringNextListing(() => {
@@ -194,7 +194,7 @@ describe('servers that announce changes', () => {
   });
 
   it.each(SERVERS.filter(([name]) => !name.includes('without sessions')))(
-    'rejects a call after a server %s announced a change, even before the new listing is read',
+    'cause calls to be rejected after the change, even before the new listing is read (server %s)',
     async (_, serverOf) => {
       const server = await serverOf();
       const { executor, tool, hearChange } = await setUp(server, WAYS[1]!);
@@ -210,7 +210,7 @@ describe('servers that announce changes', () => {
   );
 
   it.each(SERVERS.filter(([name]) => !name.includes('without sessions')))(
-    'rejects a call if a server %s announced a change while the user was asked for approval',
+    'cause a call to be rejected if they announce a change while the user is asked for approval (server %s)',
     async (_, serverOf) => {
       const server = await serverOf();
       const { discovery, tool, hearChange } = await setUp(server, WAYS[0]!);

@@ -365,7 +365,7 @@ describe('OAuth tokens', () => {
     );
   });
 
-  it("aren't read from a login file that others can read or that is a symlink", async () => {
+  it("aren't read from a login file that other users can read or that is a symlink", async () => {
     const { server } = await servers();
     const logins = newFolder();
     await discoveryOf(server.url, { logins }).login('tickets', { open: approve });

@@ -61,7 +61,7 @@ describe('discovered MCP tools', () => {
     ['without providers', {}],
     ['with the mcp provider', { routed: true }],
   ])(
-    'in an executor %s need consent and accept arguments with any names',
+    'need consent and accept arguments with any names in an executor %s',
     async (_, { routed = false }: { routed?: boolean }) => {
       const [a, b] = [new Demo('echo'), new Demo('echo', 'crash')];
       const discovery = discover({ mcpServers: { a: a.start, b: b.start } });
@@ -160,7 +160,7 @@ describe('manifest entries with the mcp provider', () => {
     expect(executor.providers('browser_lookup')).toMatchObject([{ state: 'available' }]);
   });
 
-  it('a manifest entry without a server uses the default server or the only one', async () => {
+  it('a manifest entry without a server uses the default server or the only configured server', async () => {
     const [a, b] = [new Demo('pid'), new Demo('echo')];
     const both = discover({ mcpServers: { a: a.start, b: b.start }, default_server: 'b' });
     expect(await (await wrapped(both, [wrapper('t', { tool: 'echo' })])).run('t')).toMatchObject({

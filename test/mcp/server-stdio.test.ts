@@ -8,7 +8,7 @@ import { program, ROOT } from '../programs.js';
 const ARGUMENTS = [program('test/mcp/server-program.ts')];
 
 it.each(['auto', 'legacy', 'first'] as const)(
-  'a %s client of a stdio server lists and calls tools, gets progress, answers questions, and is told about changes',
+  'a client of a stdio server lists and calls tools, gets progress, answers questions, and is told about changes (client type: %s)',
   async (kind) => {
     const changed = signalled();
     const client = await overStdio(process.execPath, ARGUMENTS, ROOT, kind, {

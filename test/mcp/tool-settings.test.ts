@@ -337,7 +337,7 @@ const FILES: readonly (readonly [
 
 describe('settings files of other programs', () => {
   it.each(FILES)(
-    'the settings file of %s can be read, and everything not understood is reported',
+    'the settings file of %s can be read, and every unsupported setting is reported',
     (_, file, servers, warnings) => {
       const settings = readMcpSettings(file);
       expect(settings.enabled).toBe(true);

@@ -99,7 +99,7 @@ const DIFFERENT: Readonly<Record<string, Fields | 'refused'>> = {
 };
 
 it.each(casesOf<Translate>('mcp_translate').map((each) => [each.name, each] as const))(
-  'our translation of %s equals the recorded one',
+  'the tool of the case %s is translated as recorded, except for known differences',
   (name, { tool, server_name, server_config, defaults, output }) => {
     const different = Object.hasOwn(DIFFERENT, name) ? DIFFERENT[name]! : {};
     const read = () =>
@@ -137,14 +137,14 @@ describe.skipIf(!present)('recorded servers', () => {
     readMcpSettings({ enabled: true, ...defaults, servers: { s: raw } }).servers[0];
 
   it.each(cases.map((each, index) => [JSON.stringify(each.raw), each, SERVERS[index]!] as const))(
-    'our settings for the server %s equal the recorded ones',
+    'the settings for the server %s are read as recorded, except for known differences',
     (_, { raw, defaults }, expected) => {
       if (expected === 'refused') expect(read(raw, defaults)).toBeUndefined();
       else expect(read(raw, defaults)).toMatchObject(expected);
     },
   );
 
-  it('our arguments and lists for a recorded server equal the recorded ones, and lists for all servers also apply', () => {
+  it("a server's arguments and tool lists are read as recorded, and the lists for all servers also apply", () => {
     const { raw, defaults, output } = cases[4]!;
     const { timeout_seconds: _, ...rest } = raw as Fields;
     const settings = readMcpSettings({ enabled: true, ...defaults, servers: { s: rest } });
@@ -181,7 +181,7 @@ const LISTED: Readonly<Record<string, readonly string[]>> = {
 const cases = casesOf<Discovery>('mcp_discovery').filter(({ settings }) => settings !== undefined);
 
 it.each(cases.map((each) => [each.name, each] as const))(
-  'our filter for %s allows the same tools as the recorded one',
+  'in the case %s, the filter allows the recorded tools, except for known differences',
   (name, { settings: given, tools_by_server, output }) => {
     const listed = () => {
       const servers = Object.fromEntries(

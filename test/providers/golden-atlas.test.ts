@@ -60,7 +60,7 @@ interface Golden {
 const golden = present ? (JSON.parse(readFileSync(file, 'utf8')) as Golden) : undefined;
 
 describe.skipIf(!present)('recorded backoffs', () => {
-  it('equal ours without jitter', () => {
+  it('equal the backoffs that tooldex computes without jitter', () => {
     const cases = golden!.backoff_formula.cases;
     expect(cases.length).toBeGreaterThan(5);
     for (const { consecutive_failures, delay_s } of cases)
@@ -69,7 +69,7 @@ describe.skipIf(!present)('recorded backoffs', () => {
 });
 
 describe.skipIf(!present)('recorded percentiles', () => {
-  it('equal ours', () => {
+  it('equal the percentiles that tooldex computes', () => {
     for (const { values, p, output } of golden!.percentile.cases) {
       if (output === null) expect(percentile(values, p)).toBeNull();
       else expect(percentile(values, p)).toBeCloseTo(output, 9);
@@ -78,7 +78,7 @@ describe.skipIf(!present)('recorded percentiles', () => {
 });
 
 describe.skipIf(!present)('recorded windows', () => {
-  it('equal ours, except for the success rate without calls and for invalid latencies', () => {
+  it('give the same health summary in tooldex, except for the success rate without calls and for invalid latencies', () => {
     for (const { name, samples, summary } of golden!.rolling_window.cases) {
       const clock = new ManualClock(0);
       const health = new RollingHealth({ clock });

@@ -214,15 +214,15 @@ const SCENARIOS: Readonly<Record<string, () => void>> = {
 };
 
 describe.skipIf(!present)('the recorded scenarios', () => {
-  it.each(Object.entries(SCENARIOS))('recorded scenario: %s', (_, scenario) => {
+  it.each(Object.entries(SCENARIOS))('include %s, which has the expected result', (_, scenario) => {
     scenario();
   });
 
-  it('every recorded scenario has a case in this test', () => {
+  it('all have a case in this test', () => {
     expect(Object.keys(SCENARIOS).sort()).toEqual(Object.keys(recorded).sort());
   });
 
-  it("a misspelled access mode, which used to hide two tools, leads to an error with each tool's name", () => {
+  it("include two tools with a misspelled access mode, and the error for each contains the tool's name", () => {
     const rows = readShared('data/victor-tools.json') as Parameters<typeof registryOfRows>[0];
     const misspelt = rows.filter(({ kind }) => kind === 'unimportable');
     expect(misspelt).toHaveLength(2);
@@ -240,7 +240,7 @@ describe.skipIf(!present)('the recorded scenarios', () => {
     }
   });
 
-  it('danger level high requires approval, whereas medium was enough in the original', () => {
+  it("differ in one point: danger level high requires approval, but medium doesn't", () => {
     const registry = registryOf(
       { name: 'medium', accessMode: 'readonly', dangerLevel: 'medium' },
       { name: 'high', accessMode: 'readonly', dangerLevel: 'high' },

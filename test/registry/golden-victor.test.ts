@@ -143,7 +143,7 @@ describe.skipIf(!present)('the recorded derived sets', () => {
       expect(set('parallelizable_tools')).toContain(name);
   });
 
-  it('critical, unavailable, and progress-tracked tools match the recorded ones', () => {
+  it('critical, unavailable, and progress-tracked tools match the recorded sets', () => {
     compare('critical', set('critical_tools'), registry.getCriticalTools());
     compare('available', set('available_tools'), names(registry.filter({ available: true })));
     compare('unavailable', set('unavailable_tools'), names(registry.filter({ available: false })));
@@ -163,7 +163,7 @@ const isAccessMode = (mode: string): mode is AccessMode =>
 describe.skipIf(!present)('the recorded indexes', () => {
   const index = (name: string) => golden[name] as Sets;
 
-  it('priorities differ from the recorded ones only if undeclared or no longer supported', () => {
+  it("priorities differ from the recorded priorities only if they're undeclared or no longer supported", () => {
     for (const [level, recorded] of Object.entries(index('by_priority'))) {
       const value = (['CRITICAL', 'HIGH', 'MEDIUM', 'LOW'] as const).indexOf(level as 'LOW');
       compare(
@@ -176,7 +176,7 @@ describe.skipIf(!present)('the recorded indexes', () => {
     }
   });
 
-  it('access modes differ from the recorded ones only if undeclared or network', () => {
+  it("access modes differ from the recorded access modes only if they're undeclared or network", () => {
     for (const [mode, recorded] of Object.entries(index('by_access_mode')))
       compare(
         `access ${mode}`,
@@ -187,7 +187,7 @@ describe.skipIf(!present)('the recorded indexes', () => {
       );
   });
 
-  it('danger levels differ from the recorded ones only if undeclared', () => {
+  it("danger levels differ from the recorded danger levels only if they're undeclared", () => {
     for (const [level, recorded] of Object.entries(index('by_danger_level')))
       compare(
         `danger ${level}`,
@@ -197,7 +197,7 @@ describe.skipIf(!present)('the recorded indexes', () => {
       );
   });
 
-  it('execution categories differ from the recorded ones only if undeclared', () => {
+  it("execution categories differ from the recorded execution categories only if they're undeclared", () => {
     for (const [category, recorded] of Object.entries(index('by_execution_category')))
       compare(
         `execution ${category}`,
@@ -208,7 +208,7 @@ describe.skipIf(!present)('the recorded indexes', () => {
       );
   });
 
-  it('stages and task types are the recorded ones', () => {
+  it('stages and task types equal the recorded stages and task types', () => {
     for (const [stage, recorded] of Object.entries(index('by_stage')))
       compare(`stage ${stage}`, recorded, registry.getToolsByStage(stage));
     for (const [taskType, recorded] of Object.entries(index('by_task_type')))
@@ -217,7 +217,7 @@ describe.skipIf(!present)('the recorded indexes', () => {
     expect([...registry.getAllTaskTypes()]).toEqual(Object.keys(index('by_task_type')).sort());
   });
 
-  it('categories differ from the recorded ones only if undeclared', () => {
+  it("categories differ from the recorded categories only if they're undeclared", () => {
     const categories = new Set([
       ...Object.keys(index('by_category')),
       ...registry.getAllCategories(),
@@ -231,7 +231,7 @@ describe.skipIf(!present)('the recorded indexes', () => {
       );
   });
 
-  it('keywords differ from the recorded ones only if the original invented or dropped them', () => {
+  it('keywords differ from the recorded keywords only if the original invented or dropped a keyword', () => {
     for (const keyword of new Set([
       ...Object.keys(index('by_keyword')),
       ...registry.getAllKeywords(),
@@ -249,7 +249,7 @@ describe.skipIf(!present)('the recorded indexes', () => {
     expect(tally.get(SHORT)).toBe(2);
   });
 
-  it('mandatory keywords are the recorded ones', () => {
+  it('mandatory keywords equal the recorded mandatory keywords', () => {
     for (const [keyword, recorded] of Object.entries(index('by_mandatory_keyword')))
       compare(
         `mandatory ${keyword}`,
@@ -258,7 +258,7 @@ describe.skipIf(!present)('the recorded indexes', () => {
       );
   });
 
-  it('category keywords match the recorded ones, except those that the original invented or dropped', () => {
+  it('category keywords match the recorded keywords, except for keywords that the original invented or dropped', () => {
     for (const [category, recorded] of Object.entries(index('category_keywords'))) {
       const now = registry.getCategoryKeywords(category);
       for (const keyword of new Set([...recorded, ...now])) {
@@ -307,7 +307,7 @@ describe.skipIf(!present)('the recorded conflicts', () => {
   };
   const listed = (a: string, b: string) => LISTED[a]!.includes(b);
 
-  it('no recorded conflict is missing, and new ones follow from category, access, symmetry, or mixed tools', () => {
+  it('no recorded conflict is missing, and new conflicts follow from category, access, symmetry, or mixed tools', () => {
     for (const [first, recorded] of Object.entries(golden['conflicting_tools'] as Sets)) {
       const now = registry.getConflictingTools(first);
       for (const second of rows.keys()) {

@@ -154,7 +154,7 @@ describe('lintTools', () => {
 
   it.each(
     CASES.map(([rule, severity, bad, good, named]) => [rule, named, severity, bad, good] as const),
-  )('the lint rule %s reports a tool: %s', (rule, named, severity, bad, good) => {
+  )('the lint rule %s reports a tool and mentions: %s', (rule, named, severity, bad, good) => {
     const found = findings(bad).filter((finding) => finding.rule === rule);
     expect(found).toHaveLength(1);
     expect(found[0]).toMatchObject({ rule, severity, toolName: 'read_file' });
@@ -175,7 +175,7 @@ describe('lintTools', () => {
     ['no-keywords', { keywords: ['read'] }],
     ['missing-metadata', { category: 'files' }],
   ])(
-    'if there are too many tools for a model, the lint rule %s reports tools without metadata that most others have',
+    'if there are too many tools for a model, the lint rule %s reports tools that lack metadata that most other tools have',
     (rule, declared) => {
       const rulesAt = (count: number, having: number) =>
         rulesOf(...many(count, (index) => (index < having ? declared : {})));
@@ -243,7 +243,7 @@ describe('lintTools', () => {
     ]);
   });
 
-  it('lintTools reports a description that almost equals an earlier one', () => {
+  it('lintTools reports a description that almost equals an earlier description', () => {
     const tools = [
       GOOD,
       { ...GOOD, name: 'other', description: 'Compares two branches' },
@@ -319,7 +319,7 @@ describe('lintTools', () => {
     ]);
   });
 
-  it('lint findings are frozen, and in registration order of the tools', () => {
+  it('lint findings are frozen, and in the order in which the tools were registered', () => {
     const found = lintTools(
       registryOf({ name: 'z', description: 'One' }, { name: 'a', description: 'Two' }),
     );

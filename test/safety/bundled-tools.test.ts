@@ -69,7 +69,7 @@ it.each(TABLE)(
   },
 );
 
-it('the policy asks for approval for exactly those bundled tools that require it according to the registry', () => {
+it('the policy asks for approval for exactly the bundled tools that registry.requiresApproval returns true for', () => {
   const asking = registry.getToolsRequiringApproval();
   for (const { name, dangerFor } of registry) {
     const { verdict } = usual.decide({ id: '1', name, input: {} });

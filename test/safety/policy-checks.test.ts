@@ -55,7 +55,7 @@ describe('credential checks', () => {
     );
   });
 
-  it('a tool with optional credentials runs without them', () =>
+  it('a tool with only optional credentials runs without credentials', () =>
     expect(decide({}, { required: false }).verdict).toBe('allow'));
 });
 

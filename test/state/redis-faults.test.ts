@@ -245,7 +245,7 @@ describe.skipIf(!redisPresent)('a store when Redis fails (skipped without redis-
     expect(store.available).toBe(true);
   });
 
-  it('reconnects to find the new master after its own master became a replica', async () => {
+  it('reconnects to find the new master after its master became a replica', async () => {
     const before = proxy.accepted;
     await server.command('REPLICAOF', '127.0.0.1', '1');
     await expect(store.compareAndSet('key', undefined, 'a')).rejects.toMatchObject({

@@ -66,7 +66,7 @@ describe('the digest', () => {
   });
 
   it.each(['dangerFor', 'canonicalInput', 'conflictKeys', 'cacheKey', 'available'])(
-    'the digest depends on whether there is a function %s, but not on which one',
+    'the digest depends on whether the tool has the function %s, but not on what that function does',
     (option) => {
       const first = sampleEntry({ [option]: () => 'a' }).digest;
       expect(first).not.toBe(sampleEntry().digest);

@@ -132,7 +132,7 @@ describe('restoring stored tools', () => {
     ).toEqual(['sample', 'other', 'third']);
   });
 
-  it('a tool is reported as missing if any of its functions is, such as dangerFor', () => {
+  it('a tool is reported as missing if any of its functions, such as dangerFor, is missing', () => {
     for (const [part, value] of Object.entries<() => unknown>({
       dangerFor: () => DangerLevel.CRITICAL,
       canonicalInput: () => ({}),
@@ -189,7 +189,7 @@ describe('restoring stored tools', () => {
     ).toHaveLength(1);
   });
 
-  it('an invalid stored tool is refused with all its errors, or only the format error if it has another format', () => {
+  it('an invalid stored tool is refused with all its errors, or with only the format error if its format is unknown', () => {
     expect(
       issuesIn(
         edited({
@@ -218,7 +218,7 @@ describe('restoring stored tools', () => {
     expect(refusal(() => toolsFromJson({})).code).toBe('INVALID_ARGUMENT');
   });
 
-  it('a foreign schema is restored as foreign, and editing that mark counts as a change', () => {
+  it('a foreign schema is restored as foreign, and changing its foreign mark counts as a change', () => {
     const inputSchema = { type: 'object', properties: { a: { type: 'string', pattern: '^x$' } } };
     const foreign = sample({ inputSchema: foreignSchema(inputSchema), execute: work });
     const own = sample({ inputSchema, execute: work });

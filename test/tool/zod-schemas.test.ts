@@ -211,7 +211,7 @@ describe('a zod input schema', () => {
     expect(checkInput(entry, { tree: { at: 5, children: [] } })).toMatchObject({ ok: false });
   });
 
-  it("an output can have types that JSON can't carry", () => {
+  it("an output schema can contain types that JSON doesn't have, such as dates", () => {
     expect(sampleEntry({ outputSchema: z.object({ when: z.date() }) }).outputSchema).toBeDefined();
   });
 });

@@ -327,7 +327,7 @@ describe('FileWall', () => {
     it.each([
       ['a NUL character', Buffer.from('a\0b')],
       ["bytes that aren't UTF-8", Buffer.from([0x61, 0xff, 0xfe])],
-    ])('refuses to read %s as text, but returns it as bytes', async (_, bytes) => {
+    ])('refuses to read a file with %s as text, but returns its bytes', async (_, bytes) => {
       writeFileSync(join(root, 'binary'), bytes);
       expect(await codeOf(wall.readText('binary'))).toBe('EXECUTION_FAILED');
       expect(await wall.readBytes('binary')).toEqual(bytes);

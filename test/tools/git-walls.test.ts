@@ -165,18 +165,18 @@ describe('readonly git tools', () => {
           () => void execFileSync('git', ['init', '--quiet'], { cwd: outside }),
         ),
     ],
-    ['no repository', async () => rm(join(root, '.git'), { recursive: true })],
-    ['a work tree elsewhere', async () => void git('config', 'core.worktree', outside)],
+    ['a folder without a repository', async () => rm(join(root, '.git'), { recursive: true })],
+    ['a work tree outside the root', async () => void git('config', 'core.worktree', outside)],
     [
-      'a .git file that points outside the root',
+      'a folder with a .git file that points outside the root',
       async () => elsewhere().then((folder) => put('.git', `gitdir: ${folder}\n`)),
     ],
     [
-      'a .git link that points outside the root',
+      'a folder with a .git link that points outside the root',
       async () => elsewhere().then((folder) => symlink(folder, join(root, '.git'))),
     ],
     ['a bare repository', async () => void git('config', 'core.bare', 'true')],
-  ])('refuse %s', async (_case, arrange) => {
+  ])('refuse to run in %s', async (_case, arrange) => {
     await arrange();
     for (const [, read] of READS)
       await expect(read()).rejects.toMatchObject({

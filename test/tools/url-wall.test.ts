@@ -294,7 +294,7 @@ describe('guardedFetch', () => {
     expect(await codeOf(guardedFetch(server.origin, { wall: local }))).toBe('FORBIDDEN_URL');
   });
 
-  it("keeps the caller's headers within an origin and drops them for other origins", async () => {
+  it("keeps the caller's headers within an origin and drops the headers for other origins", async () => {
     const seen: unknown[] = [];
     const other = await serve((request, response) => {
       seen.push(request.headers.authorization, request.headers['x-key']);

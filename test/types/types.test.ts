@@ -75,7 +75,7 @@ describe('a library that exports values returned by our functions', () => {
   afterAll(() => library.remove());
 
   it(
-    'can emit its declarations, because every type in them is exported or can be inlined',
+    'can emit its declarations, because every type in the declarations is exported or can be inlined',
     { timeout: 300_000 },
     async () => {
       // A copy of the package: the compiler sees through links, and would name types by their files in this project.

@@ -162,7 +162,7 @@ it.each([
     'write',
   ],
   [undefined, 'https://x.example/a', undefined, 'unknown'],
-])('a %s request to %s with the body %o is classified as %s', (method, url, body, access) =>
+])('the request %s %s with the body %o is classified as %s', (method, url, body, access) =>
   expect(accessOf(httpEffects(method, url, body))).toBe(access),
 );
 
@@ -181,8 +181,10 @@ describe('built-in Node modules', () => {
     ['child_process', ['spawn'], ['rm -rf x', { shell: true }], 'write'],
     ['path', ['join'], ['a'], 'none'],
     ['not-there', ['a'], [], '?'],
-  ] as const)('a call to %s %j with %j is classified as %s', (module, path, args, access) =>
-    expect(accessOf(builtinEffects(module, path, args))).toBe(access),
+  ] as const)(
+    'a call to %s %j with arguments %j is classified as %s',
+    (module, path, args, access) =>
+      expect(accessOf(builtinEffects(module, path, args))).toBe(access),
   );
 
   it('every fs function that changes files is known', () => {
@@ -279,6 +281,6 @@ it.each<[string, readonly CallEffect[] | undefined, boolean | null, boolean | nu
   ['a commit', programEffects('git', ['commit', '-m', 'x']), false, false],
   ['an amended commit', programEffects('git', ['commit', '--amend']), true, false],
   ['an aborted cherry-pick', programEffects('git', ['cherry-pick', '--abort']), true, null],
-])('destructive and idempotent are correct for %s', (_, effects, destructive, idempotent) => {
+])('%s is destructive and idempotent as expected', (_, effects, destructive, idempotent) => {
   expect(effects).toMatchObject([{ access: 'write', destructive, idempotent }]);
 });

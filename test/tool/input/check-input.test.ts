@@ -237,7 +237,7 @@ describe('checkInput', () => {
     );
   });
 
-  it.each(['monkey', 'path'])('checkInput shows the value in %s', (name) => {
+  it.each(['monkey', 'path'])('checkInput shows the value of the field %s', (name) => {
     expect(
       refused({ properties: { [name]: { type: 'number' } } }, { [name]: 'x' }).message,
     ).toMatch(/Expected a number, got "x"\.$/);
@@ -266,7 +266,7 @@ describe('checkInput', () => {
     expect(issuesOf(refused(many, {}))).toHaveLength(20);
   });
 
-  it("checkInput returns a promise only if the schema's validation returns one", async () => {
+  it("checkInput returns a promise only if the schema's validation returns a promise", async () => {
     const schema = z
       .object({ a: z.string() })
       .refine(async ({ a }) => a === 'good', 'expected good');
