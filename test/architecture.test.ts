@@ -8,7 +8,7 @@ import { tokensOf } from './tokens.js';
 
 const root = resolve(import.meta.dirname, '..');
 
-/** Imports point down only, and two folders on one floor never import each other. */
+/** Files may import only from lower layers. Two folders in the same layer never import each other. */
 const FLOORS: readonly (readonly string[])[] = [
   ['src/core'],
   ['src/json-schema'],
@@ -33,7 +33,10 @@ function floorOf(file: string): number {
   return FLOORS.findIndex((floor) => floor.includes(folderOf(file)!));
 }
 
-/** Returns the room whose ceiling counts a file: a folder of src, the entry points together, `tools` or `test`. */
+/**
+ * Returns the part of the code whose token limit includes the file: a folder of `src`, the entry points
+ * together, `tools`, or `test`.
+ */
 function roomOf(path: string): string {
   const [top, folder, file] = path.split('/');
   if (top !== 'src') return top!;
@@ -44,7 +47,7 @@ function readText(path: string): string {
   return readFileSync(join(root, path), 'utf8');
 }
 
-/** Returns the files that a file imports statically or dynamically, entry files included. */
+/** Returns the files that a file imports, statically or dynamically, including entry files. */
 function importsOf(file: string): string[] {
   const specifiers = [...sources.get(file)!.matchAll(/(?:from|import\()\s*'(\.[^']+)'/g)].map(
     ([, specifier]) => specifier!,
@@ -54,7 +57,10 @@ function importsOf(file: string): string[] {
     .map((specifier) => normalize(join(dirname(file), specifier.replace(/\.js$/, '.ts'))));
 }
 
-/** Returns true for `src/index.ts`, `src/state.ts` and so on: the entry points of the package, which may show every floor. */
+/**
+ * Returns true for the package's entry points, such as `src/index.ts` and `src/state.ts`. An entry point
+ * may import from every layer.
+ */
 function isEntry(file: string): boolean {
   return /^src\/[^/]+\.ts$/.test(file);
 }
@@ -179,7 +185,7 @@ describe('the architecture', () => {
     const names = globSync('docs/decisions/!(README).md', { cwd: root })
       .map((file) => file.replace('docs/decisions/', ''))
       .sort();
-    // Numbers of decisions that are gone aren't used again.
+    // The number of a removed decision is never used again.
     const numbers = names.map((name) => name.slice(0, 4));
     expect(new Set(numbers).size).toBe(numbers.length);
     for (const name of names)

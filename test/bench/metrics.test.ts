@@ -21,9 +21,9 @@ describe('nDCG', () => {
   it('matches values computed by hand', () => {
     // Places 2 and 4: 1/log2(3) + 1/log2(5) = 0.63093 + 0.43068; ideal 1 + 0.63093.
     expect(ndcgAt(10, ['a', 'x', 'b', 'y'], relevant)).toBeCloseTo(1.06161 / 1.63093, 4);
-    // One of two, at the first place.
+    // One of two relevant tools, in first place.
     expect(ndcgAt(10, ['x'], relevant)).toBeCloseTo(1 / 1.63093, 4);
-    // The tenth place counts 1/log2(11) = 0.28906, the eleventh nothing.
+    // Tenth place counts 1/log2(11) = 0.28906, and eleventh place counts nothing.
     const nine = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i'];
     expect(ndcgAt(10, [...nine, 'x'], new Set(['x']))).toBeCloseTo(0.28906, 4);
     expect(ndcgAt(10, [...nine, 'j', 'x'], new Set(['x']))).toBe(0);

@@ -64,7 +64,7 @@ describe('the history in the feedback protocol', () => {
       query('weather in Rome'),
       query('open the green door now'),
     ];
-    // Alike are 4 of 4 and 3 of 6 words; sharing 3 of 7 or nothing is not enough.
+    // Similar requests share 4 of 4 or 3 of 6 words. Sharing 3 of 7 words isn't enough.
     const groups = groupByExclusion(history, [
       query('open the RED door!'),
       query('play music'),

@@ -17,7 +17,7 @@ import { propertyRuns } from '../property-runs.js';
 const definition = (name: string, description = 'A tool'): ToolDefinition =>
   definitionOf({ name, description, inputSchema: { type: 'object' } });
 
-/** A source whose next answers a test decides. */
+/** A source whose next answer the test decides. */
 class TestSource implements CapabilitySource {
   readonly name = 'server';
   readonly asked: boolean[] = [];
@@ -113,7 +113,7 @@ describe('a refresh', () => {
       },
       { severity: 'error', kind: 'unreadable', file: 'skills.json' },
     ]);
-    // Broken in another way: still the content from before both.
+    // The file is broken in a different way, and the content from before both edits is kept.
     tree.write('functions.json', 'null');
     await registry.refresh();
     expect(owned(registry.tools())).toEqual(['a@shared', 'n@Nova']);
@@ -320,7 +320,7 @@ describe('CapabilityRegistry.load', () => {
   });
 });
 
-/** A source that tells of changes. */
+/** A source that announces changes. */
 class TellingSource extends TestSource {
   readonly listeners = new Set<(tools: SourceTools) => void>();
 

@@ -98,9 +98,9 @@ describe('a job or task that extends another', () => {
     for (const { entry, known, output } of golden<{ readonly cases: readonly Case[] }>(
       'merge_with_base',
     ).cases) {
-      if (output?.['name'] === 'N') continue; // Without a base it lacks what a job must have.
+      if (output?.['name'] === 'N') continue; // Without a base, the entry lacks required keys.
       const shared = Object.values(known).map((base) => ({ ...base, ...rest }));
-      // Recorded with half a policy, which is refused here.
+      // The recorded entry has an incomplete policy, which is refused here.
       const policy =
         (entry['escalation_policy'] as object | undefined) === undefined
           ? {}

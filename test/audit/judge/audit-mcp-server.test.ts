@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { auditMcpServer, type McpAuditOptions } from '../../../src/audit.js';
 
-/** A server without packages: it lists a tool for each variable that it has, and each argument. */
+/** A server without packages. It lists one tool per environment variable and one per argument. */
 const SERVER = `#!/usr/bin/env node
 const tools = [...Object.entries(process.env).map(([name, value]) => ({ name: 'env.' + name + '.' + (name === 'HOME' || value === 'audit' || name === 'MODE' ? value.replace(/\\W+/g, '_').slice(0, 60) : '') })), { name: 'cwd' + process.cwd().replace(/\\W+/g, '_') }, ...process.argv.slice(2).map((each) => ({ name: 'argument.' + each, annotations: { readOnlyHint: true, title: 'x' } }))].map((tool) => ({ inputSchema: { type: 'object' }, ...tool }));
 let text = '';

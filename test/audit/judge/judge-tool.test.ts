@@ -42,7 +42,7 @@ const said = (annotations: unknown, ...effects: readonly Effect[]) =>
 const READER = { readOnlyHint: true };
 const WRITER = { readOnlyHint: false };
 
-/** The facts of a tool of this package with some metadata. */
+/** Returns the facts about a tooldex tool with the given metadata. */
 function declared(metadata: object): DeclaredFacts {
   const registry = new ToolMetadataRegistry();
   return factsOfEntry(
@@ -340,7 +340,7 @@ describe('corrected declarations', () => {
       },
       unsure: ['destructiveHint', 'idempotentHint'],
     });
-    // If a tool says that it reads, its other hints mean nothing.
+    // Clients ignore the other hints of a tool that declares readOnlyHint: true.
     expect(
       fix({ ...READER, destructiveHint: false }, write({ destructive: null }))?.after,
     ).toMatchObject({ destructiveHint: true });

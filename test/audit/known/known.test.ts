@@ -10,7 +10,10 @@ import { programEffects } from '../../../src/audit/known/programs.js';
 import { sqlEffects } from '../../../src/audit/known/sql.js';
 import type { CallEffect } from '../../../src/audit/effect.js';
 
-/** Returns the strongest access among effects, `none` without effects, and `?` if nothing is known. */
+/**
+ * Returns the strongest access among effects, `none` if there are no effects, and `?` if nothing is
+ * known.
+ */
 function accessOf(effects: readonly CallEffect[] | undefined): string {
   if (effects === undefined) return '?';
   return (

@@ -6,7 +6,7 @@ import fs from 'node:fs';
 import { z } from 'zod';
 const server = new McpServer();
 `;
-/** Returns the calls that change something, and true as `whole` if every call was followed. */
+/** Returns the calls that change something. `whole` is true if every call was followed. */
 async function followed(code: string, before = '', files: Readonly<Record<string, string>> = {}) {
   const {
     tools: [tool],
