@@ -37,7 +37,10 @@ const noTools: never[] = [];
 const executor = new ToolExecutor({ registry });
 const capabilities = await CapabilityRegistry.load();
 
-/** Everything that takes options: what is called, options that would be accepted, and an option with a value of a wrong type. */
+/**
+ * Everything that takes options: the function, valid options, and an option with a value of the wrong
+ * type.
+ */
 const TAKERS: readonly (readonly [
   name: string,
   call: (options: never) => unknown,
@@ -162,7 +165,7 @@ async function refusalOf(call: (options: never) => unknown, options: object) {
 }
 
 describe.each(TAKERS)('options of %s', (_, call, good, option, wrong) => {
-  // One letter less, as in a typing error.
+  // Removes one letter, like a typing error.
   const misspelt = `${option.slice(0, -2)}${option.at(-1)!}`;
 
   it('with a misspelled name are rejected, and the error suggests the right name', async () => {

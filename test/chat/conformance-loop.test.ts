@@ -11,8 +11,8 @@ import {
 } from '../../src/chat.js';
 import { gate, isSendable, outputsOf, results, sampleTools, toolOf } from './chat-cases.js';
 
-// The behavior of the system that this one continues, case by case: the loop, manual tools,
-// questions, events.
+// The recorded behavior of the original system, case by case: the loop, manual tools, questions, and
+// events.
 
 type Calls = readonly (readonly [id: string, name: string])[];
 const calling = (...calls: Calls): ScriptedAnswer => ({

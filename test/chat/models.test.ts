@@ -87,10 +87,10 @@ async function streamedResult(
   return { events, result: (last as Extract<ChatEvent, { type: 'chat-completed' }>).result };
 }
 
-/** The parts that differ between two runs. */
+/** These parts differ between two runs. */
 const RANDOM = /"(id|conversationId|createdAt)":("[0-9a-f-]{36}"|\d+)/g;
 
-/** Asks both ways. The results must be the same. */
+/** Calls the model with and without streaming, and expects the same results. */
 async function both(answers: readonly (readonly Content[])[], options: Partial<ChatOptions>) {
   const asked = modelOf(...answers);
   const watched = modelOf(...answers);

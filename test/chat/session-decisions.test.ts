@@ -89,7 +89,7 @@ describe('pending calls', () => {
     for (const on of [decided, closed, copyOf(closed)]) {
       for (const [id, take] of Object.entries(decide))
         expect([id, codeIn(take(on))]).toEqual([id, 'no change']);
-      expect(codeIn(on.submitToolResult('m', { a: [2], b: 1 }))).toBe('no change'); // The data is equal whatever the order of its keys.
+      expect(codeIn(on.submitToolResult('m', { a: [2], b: 1 }))).toBe('no change'); // The data is equal for any order of keys.
       const others = [
         on.submitToolResult('m', { b: 2 }),
         on.deny('p'),
@@ -127,7 +127,7 @@ describe('an approval', () => {
     const { session: refused } = await sessionOf(
       session.approve('p', { input: { of: 1 } }),
     ).continue(engine);
-    // It wasn't the model's mistake, so the model isn't told about it.
+    // The user made the mistake, so the model isn't told about it.
     expect(resultsIn(refused.messages)).toEqual([]);
     expect(refused.pending).toMatchObject([{ kind: 'approval', callId: 'p' }]);
     expect(world.starts.size).toBe(0);

@@ -135,7 +135,7 @@ describe('a snapshot that is continued twice', () => {
     expect(world.starts.get('c1')).toBe(1);
     const told = await resumed(second.submitToolResult('c1', 'paid already').session);
     expect(told.result.text).toBe('Paid.');
-    // Running it again needs a request and another approval.
+    // A rerun needs a request and another approval.
     const again = await resumed(second.rerun('c1').session);
     expect(again.session.pending).toMatchObject([{ kind: 'approval' }]);
     await resumed(again.session.approve('c1').session);

@@ -12,7 +12,7 @@ const entry = (name: string, fields: object = {}) => ({
   ...fields,
 });
 
-/** A folder that is a repository of its own, so that no settings above it count. */
+/** Returns a folder that is its own repository, so no settings above it apply. */
 const folderOf = (files: Files) => folderWith({ '.git/HEAD': '', ...files });
 
 const lintIn = (folder: string, ...args: readonly string[]) =>
@@ -33,7 +33,7 @@ const rulesIn = ({ out }: { readonly out: string }) => [
   ),
 ];
 
-/** Tools that say nothing of their safety. */
+/** Tools that declare nothing about their safety. */
 const OPEN = [
   entry('sweep', { category: 'a' }),
   entry('mystery', { category: 'a' }),

@@ -154,7 +154,10 @@ describe('tooldex mcp serve --mcp', () => {
 });
 
 describe("tooldex mcp serve --mcp for a client that can't ask the user", () => {
-  /** Serves the filesystem server with these settings, reads a note through it, and calls what else the test wants. */
+  /**
+   * Serves the filesystem server with these settings, reads a note through it, and runs the test's other
+   * calls.
+   */
   async function gateway(
     settings: object,
     test: (note: string, call: (name: string, input: object) => Promise<object>) => Promise<void>,

@@ -23,7 +23,7 @@ import { RealTerminal } from './real-terminal.js';
 let folder: string;
 beforeEach(() => void (folder = folderWith()));
 
-/** Runs `tooldex run` with the bundled tools in a folder of the test. */
+/** Runs `tooldex run` with the bundled tools in the test's folder. */
 const runBundled = (args: readonly string[], options: CommandCase = {}) =>
   tooldex(['run', ...args], { cwd: folder, ...options });
 

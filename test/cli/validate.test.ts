@@ -198,7 +198,7 @@ describe('--manifests', () => {
     );
     const { err } = await run('run', 'good', '--manifests', 'manifests', '--flags', 'live,beta');
     expect(err).not.toContain('denied');
-    expect(err).toContain('handler'); // Nothing of it runs: a manifest brings no code.
+    expect(err).toContain('handler'); // The tool doesn't run, because a manifest contains no code.
   });
 
   it('refuses a persona that no manifest has', async () => {

@@ -156,7 +156,7 @@ describe('data-flow labels of a conversation', () => {
     expect(outcomes.map(({ status }) => status)).toEqual(['ok', 'ok', 'ok']);
     expect(await ruleOf(executor, 'send')).toBe('confirm flow-leak');
     const [again] = await executor.executeAll([{ ...send('1') }], IN);
-    expect(again!.status).toBe('approval_required'); // An id that comes again frees nothing.
+    expect(again!.status).toBe('approval_required'); // Reusing a call id doesn't clear the labels.
   });
 
   it('only the program can add or remove labels', async () => {

@@ -12,7 +12,7 @@ type Findings = Json & {
   readonly severities: Readonly<Record<string, number>>;
 };
 
-/** Tools of one template, which lint has much to say of, and entries that are left out. */
+/** Returns tools made from one template, which have many lint findings. */
 const manyTools = (count: number) =>
   Array.from({ length: count }, (_, index) =>
     toolEntry(`copy_${index}`, {

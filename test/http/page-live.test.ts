@@ -80,6 +80,6 @@ describe.skipIf(!browserPresent)('the page while the catalogue changes', () => {
     server.isDown = false;
     await page.getByRole('link', { name: 'second' }).waitFor();
     await connection.filter({ hasText: 'live' }).waitFor();
-    await leave(); // A connection that breaks is a complaint.
+    await leave(); // The broken connection would fail the test.
   });
 });

@@ -24,7 +24,7 @@ const argsOf = (flags: Flags) =>
     ...(value === true ? [] : [value]),
   ]);
 
-/** Runs `tooldex serve` during a test, with these variables of the environment. */
+/** Runs `tooldex serve` during a test, with these environment variables. */
 async function running(
   flags: Flags,
   env: Readonly<Record<string, string>>,

@@ -38,7 +38,7 @@ function registryOf(written: string[]): ToolMetadataRegistry {
   return registry;
 }
 
-/** All processes of a program share it. */
+/** All processes of a program share this store. */
 const approvalKey = new Uint8Array(32).fill(3);
 
 function setUp(options: Partial<NonNullable<Parameters<typeof toAISDKTools>[1]>> = {}) {

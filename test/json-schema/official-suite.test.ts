@@ -21,8 +21,8 @@ const DRAFTS = [
 ] as const;
 
 /**
- * Left out on purpose and refused when a tool is defined: references to other documents, dynamic
- * references, and custom vocabularies.
+ * Groups that are skipped, because tooldex refuses these schemas on purpose: references to other
+ * documents, dynamic references, and custom vocabularies.
  */
 const REFUSED: readonly (readonly [place: RegExp, says: RegExp])[] = [
   [/^draft(?:7|2020-12)\/refRemote: /, /reference to a schema in the same document/],

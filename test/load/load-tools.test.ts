@@ -104,7 +104,7 @@ describe('loadTools', () => {
 });
 
 describe("files that Node can't parse", () => {
-  // In a process of its own: here Vite would parse the files.
+  // Runs in its own process, because Vite would parse the files in this process.
   const reasonFor = async (files: Readonly<Record<string, string>>) =>
     (
       JSON.parse(

@@ -253,7 +253,7 @@ it.each([
 );
 
 describe('WebSocket servers', () => {
-  /** The server's side, as small as can be. */
+  /** A minimal WebSocket server. */
   class SocketTransport implements Transport {
     onmessage?: (message: JSONRPCMessage) => void;
     onclose?: () => void;

@@ -7,7 +7,7 @@ import { Demo, discover, official } from './servers/start.js';
 
 const reads = { access_mode: 'readonly', requires_consent: false, timeout_seconds: 30 };
 
-/** A gateway before one server, which asks the user behind the gateway's client. */
+/** A gateway to one server that asks the user of the gateway's client. */
 async function gatewayTo(start: object): Promise<McpToolServer> {
   const registry = new ToolMetadataRegistry();
   const executor = new ToolExecutor({ registry });

@@ -14,7 +14,7 @@ import { Demo, discover, hostile, rawTool } from './servers/start.js';
 let id = 0;
 const callOf = (name: string, input: unknown = {}) => ({ id: String((id += 1)), name, input });
 
-/** An executor that approves everything, over discovered tools. */
+/** Returns an executor that approves everything, with the discovered tools. */
 function executorOf(registry: ToolMetadataRegistry, options: Partial<ToolExecutorOptions> = {}) {
   const executor = new ToolExecutor({ registry, confirm: () => true, ...options });
   const events: ToolEvent[] = [];
@@ -33,7 +33,7 @@ function registryOf(discovery: McpDiscovery): ToolMetadataRegistry {
   return registry;
 }
 
-/** An entry of a manifest whose first provider is a server's tool. */
+/** Returns a manifest entry whose first provider is a server's tool. */
 const wrapper = (name: string, config: object, ...others: readonly object[]) =>
   toolEntry(name, {
     side_effects: 'network',
@@ -242,7 +242,7 @@ describe('manifest entries with the mcp provider', () => {
       new McpProvider(discovery, { server, tool: 'echo' }).check(new AbortController().signal);
     expect(await check('demo')).toBe(true);
     await expect(check('dead')).rejects.toThrow();
-    // A server that does not know pings answers with an error, and is there.
+    // A server that doesn't support pings answers with an error, which shows that it's reachable.
     expect(await check('old')).toBe(true);
   });
 });
@@ -271,7 +271,7 @@ describe('results from a server', () => {
       details: { ran: true },
       value: { called: 'breaks_it' },
     });
-    // Text alone is not what was promised.
+    // The tool promised structured content, so text alone isn't enough.
     expect(await run('announce')).toMatchObject({ status: 'error', code: 'INVALID_RESULT' });
   });
 });

@@ -19,7 +19,7 @@ const reads = {
   description: 'Tells its name',
   inputSchema: { type: 'object' },
 } as const;
-/** A tool that answers with its own name. */
+/** Returns a tool whose result is its own name. */
 const named = (name: string, options: Partial<ToolOptions> = {}) =>
   defineTool({ ...reads, ...options, name, execute: () => name });
 

@@ -22,7 +22,8 @@ it.each(['auto', 'legacy', 'first'] as const)(
       length: 0,
     });
     const heard: Told[] = [];
-    // The tool waits until its progress arrived: the first client drops progress that arrives with the answer.
+    // The tool waits until its progress has arrived, because the SDK 1 client drops progress that
+    // arrives with the answer.
     const onProgress = (told: Told) => {
       heard.push(told);
       void client.call('release');

@@ -379,7 +379,7 @@ describe.each(WAYS)('a served registry, for $way', ({ open }) => {
           content: contents[asked.push(form) - 1] ?? { name: 'Eve', age: 7 },
         }),
       });
-      // A client may hold its user to the form; the others are asked again.
+      // Some clients enforce the form themselves. With other clients, the user is asked again.
       const who = await client.call('who').catch(() => client.call('who'));
       expect(who).toMatchObject({
         structuredContent: { name: 'Ada', age: 30 },

@@ -18,10 +18,10 @@ const CHANGED = rawTool('price', {
   version: '2.0.0',
   inputSchema: OTHER_SCHEMA,
 });
-/** Server settings without which every discovered tool needs approval. */
+/** Server settings with which discovered tools don't need approval. */
 const HARMLESS = { access_mode: 'readonly', side_effects: 'none', requires_consent: false };
 
-/** A static wrapper as manifests have it, without parameters. */
+/** A static wrapper as manifests contain it, without parameters. */
 const WRAPPER = {
   name: 'share_price',
   description: 'The price of a share',

@@ -217,7 +217,7 @@ it('a server gets the variables from its env_file unless env overrides them, and
   });
 });
 
-/** A settings file of each client, as its documentation has it. */
+/** A settings file for each client, as its documentation describes it. */
 const FILES: readonly (readonly [
   client: string,
   file: object,

@@ -7,7 +7,7 @@ import { ManualClock } from '../../src/testing/manual-clock.js';
 
 type Fakes = Readonly<Record<string, FakeProvider>>;
 
-/** Returns a router over providers in the given order, without checks and jitter by default. */
+/** Returns a router over providers in the given order, by default without checks and jitter. */
 function routerOf(fakes: Fakes, options: Partial<ProviderRouterOptions> = {}) {
   const clock = (options.clock as ManualClock | undefined) ?? new ManualClock(1_000_000);
   const events: ToolEvent[] = [];
@@ -23,7 +23,7 @@ function routerOf(fakes: Fakes, options: Partial<ProviderRouterOptions> = {}) {
     onEvent: (event) => events.push(event),
     ...options,
   });
-  /** Makes one call. Returns its answer or error code, and the number of providers it reached. */
+  /** Makes one call. Returns its answer or error code, and the number of providers that were called. */
   const call = async (repeatable = true) => {
     const before = callsOf(fakes);
     const answer = await router.call({}, {}, { repeatable }).then(

@@ -5,8 +5,9 @@ import { exponentialBackoff, RollingHealth } from '../../src/providers.js';
 import { percentile } from '../../src/providers/rolling-health.js';
 import { ManualClock } from '../../src/testing/manual-clock.js';
 
-// Recorded behaviour of the system whose router tooldex started from. Where its documents and its code differ, the
-// documents win: ascending priority instead of a score, an interval that is kept, one health for each configuration.
+// The recorded behavior of the original router. Where the original's documents and code differ, the
+// documents apply: ascending priority instead of a score, check intervals that are respected, and
+// separate health for each configuration.
 const file = resolve(import.meta.dirname, '../../../shared/golden/atlas.json');
 const present = existsSync(file);
 if (!present)

@@ -18,10 +18,9 @@ import {
   type Row,
 } from './victor-catalogue.js';
 
-// Recorded answers of the system that tooldex's design started from, over the same 64 tools. Each
-// difference must follow from a rule below. Its hand-kept lists (core read-only tools, fallbacks by
-// category), task classes, and global alias table aren't compared, because they have no
-// counterpart.
+// Recorded answers of the original system about the same 64 tools. Each difference must follow from a
+// rule below. The original's manual lists (core read-only tools, fallbacks by category), task classes,
+// and global alias table aren't compared, because tooldex doesn't have them.
 warnIfAbsent('golden-victor.test.ts');
 
 type Sets = Readonly<Record<string, readonly string[]>>;
@@ -284,8 +283,8 @@ describe.skipIf(!present)('the recorded indexes', () => {
 
 describe.skipIf(!present)('the recorded conflicts', () => {
   /**
-   * The original's relation: the conflicts that the first tool's category lists. A tool without
-   * category counted as read_only.
+   * The conflicts in the original: those that the first tool's category lists. A tool without a category
+   * counted as read_only.
    */
   const LISTED: Sets = {
     write: ['write', 'mixed'],

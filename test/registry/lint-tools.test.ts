@@ -20,7 +20,7 @@ const GOOD: LooseOptions = {
   invalidates: ['files'],
   execute: () => '',
 };
-/** A tool that declares only what is required, and can run. */
+/** A tool that declares only the required options and can run. */
 const BARE: LooseOptions = {
   name: 'read_file',
   description: 'Reads the text of a file below the root',
@@ -37,7 +37,7 @@ const findings = (...tools: readonly LooseOptions[]) =>
   }));
 const rulesOf = (...tools: readonly LooseOptions[]) => findings(...tools).map(({ rule }) => rule);
 
-/** For every rule, a tool that it reports, a tool that it accepts, and what its message names. */
+/** For every rule: a tool that the rule reports, a tool that it accepts, and a part of the message. */
 const CASES: readonly (readonly [
   rule: string,
   severity: string,
@@ -162,7 +162,7 @@ describe('lintTools', () => {
     expect(rulesOf(good)).not.toContain(rule);
   });
 
-  /** Thirteen tools that declare little and differ in words. */
+  /** Returns tools that declare little and have different words. */
   const many = (count: number, options: (index: number) => LooseOptions) =>
     Array.from({ length: count }, (_, index) => ({
       ...BARE,

@@ -5,7 +5,7 @@ import { answersOf } from './naive-registry.js';
 
 const named = (registry: ToolMetadataRegistry) => [...registry].map(({ name }) => name);
 
-/** Everything that must be the same after a refused step. */
+/** Returns everything that must stay the same after a refused operation. */
 const stateOf = (registry: ToolMetadataRegistry) =>
   JSON.stringify([
     answersOf(registry),

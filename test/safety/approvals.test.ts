@@ -40,7 +40,7 @@ beforeEach(() => {
 const granted = async (call: ApprovedCall = CALL) =>
   approvals.grant(await approvals.request(call, DECISION));
 
-/** The code with which something is refused; fails when it is not. */
+/** Returns the error code of a refused operation. Fails if the operation succeeds. */
 async function code(action: () => unknown): Promise<string> {
   try {
     await action();

@@ -8,7 +8,7 @@ const WRITE = { accessMode: 'write' } as const;
 const READ = { accessMode: 'readonly' } as const;
 const anything = (value: unknown) => value as never;
 
-/** Returns the verdict of a policy with these rules on a call of a tool that writes. */
+/** Returns a policy's verdict on a call to a tool that writes, under these rules. */
 const verdictOf = (rules: readonly PolicyRule[], input: unknown = {}, context = {}) =>
   decisionOn(WRITE, input, { rules }, context).verdict;
 
@@ -156,7 +156,7 @@ describe('the when condition', () => {
       expect(verdictOf([{ verdict: 'allow', when: anything(when) }])).toBe('confirm');
       expect(verdictOf([{ verdict: 'deny', when: anything(when) }])).toBe('deny');
     }
-    // Rejections that nobody handles fail this run.
+    // An unhandled rejection makes this run fail.
     await new Promise((resolve) => setImmediate(resolve));
   });
 });

@@ -90,7 +90,7 @@ describe('the token budget of a selection', () => {
     expect(at(4 * full)).toEqual(['full', 'full', 'full', 'full']);
     expect(at(4 * full - 1)).toEqual(['full', 'full', 'full', 'compact']);
     expect(at(full + 3 * compact)).toEqual(['full', 'compact', 'compact', 'compact']);
-    // Two compact tools are better than a full tool and a stub.
+    // Two compact tools are better than one full tool and one stub.
     expect([2 * compact <= full + stub, at(3 * full + stub)]).toEqual([
       true,
       ['full', 'full', 'compact', 'compact'],

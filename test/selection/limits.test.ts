@@ -4,7 +4,7 @@ import type { DropReason } from '../../src/selection/selection.js';
 import { registryOf, type LooseOptions } from '../tool/sample-tools.js';
 import { chosen, droppedBecause, HARMLESS, select } from './selection-cases.js';
 
-/** Every way in which a tool can be wanted. */
+/** Options that make a tool wanted for every possible reason. */
 const WANTED = {
   priority: 0,
   mandatoryKeywords: ['deploy'],

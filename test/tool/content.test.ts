@@ -257,7 +257,7 @@ describe('a result larger than maxResultBytes', () => {
           const bytes = Buffer.byteLength(value);
           if (bytes <= most) expect(shown).toBe(value);
           else expect(Buffer.byteLength(shown)).toBeLessThanOrEqual(most + 90);
-          expect(Buffer.from(shown).toString()).toBe(shown); // The text has no half characters.
+          expect(Buffer.from(shown).toString()).toBe(shown); // The text contains no split surrogate pairs.
           const [head = '', tail = ''] = shown.split(
             /\n\[… \d+ of \d+ bytes are not shown: request less at a time …\]\n/,
           );

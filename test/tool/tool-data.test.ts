@@ -16,7 +16,7 @@ import { registryOf, refusal, sample } from './sample-tools.js';
 
 const work = () => 'done';
 const digestOf = (tool: ToolDefinition) => new ToolMetadataRegistry().register(tool)[0]!.digest;
-/** Goes through JSON text, as in a file or another process. */
+/** Converts the data to JSON text and back, as in a file or another process. */
 const stored = (...tools: readonly ToolDefinition[]) =>
   JSON.parse(JSON.stringify(tools.map(toolToJson))) as Record<string, unknown>[];
 /** Returns a stored tool that somebody has edited. */
@@ -149,7 +149,7 @@ describe('restoring stored tools', () => {
         toolsFromJson(json, { sample: { execute: work, [part]: value } }).tools[0],
       ).toHaveProperty(part, value);
     }
-    // The digest reveals it even if the list of code was cut out of the file.
+    // The digest reveals the removal, even if the list of functions was removed from the file.
     const [json] = stored(sample({ dangerFor: () => DangerLevel.CRITICAL, execute: work }));
     expect(toolsFromJson([{ ...json, code: ['execute'] }], { sample: work })).toMatchObject({
       tools: [],
@@ -233,13 +233,13 @@ describe('restoring stored tools', () => {
         entryOf(toolsFromJson(stored(own), { sample: work }).tools[0]!).inputJsonSchema,
       ),
     ).toEqual([]);
-    // Each schema has its own origin: a tool's own input is enforced even if its output comes from
-    // a server.
+    // Each schema has its own origin, so a tool's own input schema is enforced even if its output schema
+    // comes from a server.
     const mixed = sample({ inputSchema, outputSchema: foreignSchema(inputSchema), execute: work });
     const { outputSchema, inputSchema: ownInput } = toolsFromJson(stored(mixed), { sample: work })
       .tools[0]!;
     expect([uncheckedPatterns(ownInput), uncheckedPatterns(outputSchema!).length]).toEqual([[], 1]);
-    // An edit can't switch patterns off.
+    // An edit of the file can't turn off patterns.
     expect(
       toolsFromJson([{ ...stored(own)[0]!, foreignSchemas: ['inputSchema'] }], { sample: work }),
     ).toMatchObject({ tools: [], changed: [{ name: 'sample' }] });

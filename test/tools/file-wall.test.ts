@@ -55,7 +55,7 @@ beforeEach(() => {
   wall = new FileWall(root);
 });
 
-/** Everything below the temporary folder outside the root: names and contents. */
+/** Returns the names and contents of everything in the temporary folder outside the root. */
 function outsideState(): string[] {
   return readdirSync(outside)
     .sort()

@@ -31,7 +31,7 @@ function refused(inputSchema: unknown, input: unknown): ToolError {
   return answer.error;
 }
 
-/** A Standard Schema of another library. */
+/** A Standard Schema from another library. */
 function foreign(
   validate: (value: unknown) => StandardResult<unknown> | Promise<StandardResult<unknown>>,
 ) {
@@ -98,7 +98,7 @@ describe('checkInput', () => {
     ['text that contains JSON', '{"path":"x"}'],
     ['a list', [{ path: 'x' }]],
   ])("checkInput refuses %s, because it isn't an object of parameters", (_, input) => {
-    // Without a type, the JSON Schema itself would accept anything but objects.
+    // Without a type, the JSON Schema itself would accept values that aren't objects.
     for (const schema of [
       FIELDS,
       { properties: {}, required: ['path'] },
