@@ -7,7 +7,7 @@ import { present, warnIfAbsent, atlas as recordedRoot } from './manifest-tree.js
 
 warnIfAbsent('recorded manifests');
 
-/** The 16 recorded entries that the original's own schema refuses. */
+/** The 16 recorded entries that the recorded system's own schema refuses. */
 const INVALID = [
   ...[51, 52, 58, 61].map((index) => `functions.json /${index}/side_effects`),
   ...Array.from(
@@ -39,12 +39,12 @@ describe.skipIf(!present)('the recorded manifests', () => {
   });
 });
 
-/** Entries that are refused here but were accepted by the original schema. */
+/** Entries that are refused here but were accepted by the recorded system's schema. */
 const STRICTER: ReadonlyMap<string, string> = new Map([
   ['name_space', 'a blank is no name'],
   ['auth_envs_any', 'the documents describe "envs"; a number there is a mistake'],
 ]);
-/** Entries that are accepted here but were refused by the original schema. */
+/** Entries that are accepted here but were refused by the recorded system's schema. */
 const LOOSER: ReadonlyMap<string, string> = new Map([
   ...[
     'version',
@@ -72,7 +72,7 @@ describe.skipIf(!present)('manifest validation', () => {
     const found = issues.filter(({ severity }) => severity === 'error');
     expect(found.length === 0).toBe((valid as boolean) ? !STRICTER.has(name) : LOOSER.has(name));
     if (found.length === 0 || STRICTER.has(name)) return;
-    // The original reports a missing key at the object. Here, it's reported at the key.
+    // The recorded system reports a missing key at the object. Here, it's reported at the key.
     const recorded = (errors as readonly { readonly path: readonly (string | number)[] }[]).map(
       ({ path }) => `/${path.join('/')}`,
     );

@@ -128,7 +128,7 @@ describe('CapabilityRegistry.tools', () => {
 });
 
 describe('version constraints', () => {
-  /** Constraints that the original understood. For other constraints, it returned no tools or all tools. */
+  /** Constraints that the recorded system understood. For other constraints, it returned no tools or all tools. */
   const UNDERSTOOD = [
     '>=1.2',
     '>=1.2.0',
@@ -154,7 +154,7 @@ describe('version constraints', () => {
     for (const { version, constraint, output } of golden<{ readonly cases: readonly Case[] }>(
       'version_match',
     ).cases) {
-      // The original compared prereleases as text, and ranked an incomplete version below the same
+      // The recorded system compared prereleases as text, and ranked an incomplete version below the same
       // complete version.
       if (
         !/^\d+\.\d+\.\d+$/.test(version ?? '') ||
@@ -171,7 +171,7 @@ describe('version constraints', () => {
     expect(compared).toBeGreaterThan(40);
   });
 
-  // Each of these differs from the original on purpose.
+  // These results differ from the recorded system on purpose.
   it.each<[string, string, boolean]>([
     ['1.2.3', '^1.2', true],
     ['2.0.0', '^1.2', false],
@@ -223,7 +223,7 @@ describe('queries by persona', () => {
     for (const { personas, tokens, output } of golden<{ readonly cases: readonly Case[] }>(
       'job_persona_filter',
     ).cases) {
-      // Jobs need a persona to be valid, and the original got these names in lower case.
+      // Jobs need a persona to be valid, and the recorded system got these names in lower case.
       if (personas.length === 0 || tokens.includes('ATLAS')) continue;
       const tree = new ManifestTree({
         'functions.json': [],

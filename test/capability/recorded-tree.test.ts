@@ -47,11 +47,11 @@ describe.runIf(present)('the recorded manifest folder', () => {
     const recorded = readShared(`data/atlas/${file}`) as Recorded;
     const registry = await load();
     const summary = registry.summary({ persona });
-    // Entries that the original's own schema refuses. The original listed them anyway.
+    // Entries that the recorded system's own schema refuses. The recorded system listed them anyway.
     const wrong = new Set(
       registry.findings.map(({ entryName, owner }) => `${entryName}@${owner ?? 'shared'}`),
     );
-    // Personas are ordered case-insensitively here. The original put capitals first.
+    // Personas are ordered case-insensitively here. The recorded system put capitals first.
     const tools = inOrder(recorded.tools.filter((tool) => !wrong.has(keyOf(tool))));
     expect(summary.tools.map(keyOf)).toEqual(tools.map(keyOf));
     summary.tools.forEach((tool, index) => {
@@ -78,10 +78,10 @@ describe.runIf(present)('the recorded manifest folder', () => {
     expect(summary.jobs.map(withoutHealth)).toMatchObject(
       inOrder(recorded.jobs).map(withoutHealth),
     );
-    // Without a persona, the original listed only the shared tasks.
+    // Without a persona, the recorded system listed only the shared tasks.
     const tasks =
       persona === null ? summary.tasks.filter((task) => task.persona === null) : summary.tasks;
-    // Tasks have the same order as other items here. The original ordered them only by name.
+    // Tasks have the same order as other items here. The recorded system ordered them only by name.
     expect([...tasks].sort(byName)).toMatchObject([...recorded.tasks].sort(byName));
   });
 
@@ -114,7 +114,7 @@ function withoutHealth(item: object): object {
   return { ...item, health: undefined };
 }
 
-/** The original wrote provider intervals as decimal numbers and omitted empty configurations. */
+/** The recorded system wrote provider intervals as decimal numbers and omitted empty configurations. */
 function withoutRest(providers: unknown): unknown {
   return (providers as readonly Record<string, unknown>[]).map(
     ({ name, priority, health_check_interval }) => ({

@@ -49,7 +49,7 @@ describe('a job or task that extends another', () => {
     expect(own!.manifest.escalation_policy).not.toHaveProperty('notes');
   });
 
-  it('inherits, if it belongs to a persona, from the shared entry of the same name even without extends', async () => {
+  it('inherits from the shared entry of the same name if it belongs to a persona, even without extends', async () => {
     const registry = await load({
       'tasks.json': [taskEntry('T', { tags: ['x'] })],
       'personas/Atlas/tasks.json': [{ name: ' T ', summary: 'mine' }],

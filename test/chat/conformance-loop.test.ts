@@ -11,7 +11,7 @@ import {
 } from '../../src/chat.js';
 import { gate, isSendable, outputsOf, results, sampleTools, toolOf } from './chat-cases.js';
 
-// The recorded behavior of the original system, case by case: the loop, manual tools, questions, and
+// The recorded behavior of the recorded system, case by case: the loop, manual tools, questions, and
 // events.
 
 type Calls = readonly (readonly [id: string, name: string])[];

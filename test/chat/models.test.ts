@@ -87,7 +87,7 @@ async function streamedResult(
   return { events, result: (last as Extract<ChatEvent, { type: 'chat-completed' }>).result };
 }
 
-/** These parts differ between two runs. */
+/** Fields that differ between two runs. */
 const RANDOM = /"(id|conversationId|createdAt)":("[0-9a-f-]{36}"|\d+)/g;
 
 /** Calls the model with and without streaming, and expects the same results. */

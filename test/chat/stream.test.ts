@@ -26,7 +26,7 @@ const scriptArbitrary = fc
   .array(turnArbitrary, { maxLength: 4 })
   .map((turns): readonly ScriptedAnswer[] => [...turns, 'done']);
 
-/** These parts differ between two runs. */
+/** Fields that differ between two runs. */
 const RANDOM =
   /"(?:id|conversationId|createdAt|expiresAt|storeIdentity|signature|durationMs)":(?:"[0-9a-f-]+"|[\d.]+),?/g;
 const comparable = (value: unknown) => JSON.stringify(value).replace(RANDOM, '');

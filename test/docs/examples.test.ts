@@ -70,7 +70,7 @@ describe('the code examples in the docs', () => {
   );
   writeFileSync(consumer.path('package.json'), '{ "type": "module" }');
 
-  it('number more than one', () => expect(examples.length).toBeGreaterThan(1));
+  it('include more than one example', () => expect(examples.length).toBeGreaterThan(1));
 
   it('type-check', () => {
     const { stdout } = spawnSync(

@@ -475,7 +475,7 @@ describe.skipIf(!redisPresent)('the Redis examples (skipped without redis-server
     const [{ id: pendingId, callId }] = body.pending as [{ id: string; callId: string }];
     const decision = { callId, pendingId, approved: true };
     expect((await post('anna/decisions', { ...decision, pendingId: 'another' })).status).toBe(409);
-    // The user presses a button twice: both times at once, and later again.
+    // The user presses the button twice at the same moment, and again later.
     const pressed = await Promise.all([
       post('anna/decisions', decision),
       post('anna/decisions', decision),

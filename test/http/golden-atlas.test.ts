@@ -32,21 +32,21 @@ const ALL = [
  * or status 400.
  */
 const DIFFERENT: Readonly<Record<string, readonly string[] | 400>> = {
-  // The original read 80 as 80 % and 1.5 as 1.5 %. Values above 1 are refused here, because they may be
+  // The recorded system read 80 as 80 % and 1.5 as 1.5 %. Values above 1 are refused here, because they may be
   // mistakes.
   'min_success_rate=80': 400,
-  // The original silently ignored a filter that wasn't a number.
+  // The recorded system silently ignored a filter that wasn't a number.
   'min_success_rate=abc': 400,
-  // The original gave tools without calls a success rate of 0 and hid them. Here, their rate is unknown.
+  // The recorded system gave tools without calls a success rate of 0 and hid them. Here, their rate is unknown.
   'min_success_rate=0.75': ALL.filter((tool) => tool !== 'sum_tool@Atlas'),
-  // The original turned a list of versions into text, which matched no version.
+  // The recorded system turned a list of versions into text, which matched no version.
   'version=<2&version=>=1': [
     'restricted@shared',
     'sum_tool@shared',
     'atlas_only@Atlas',
     'nova_only@Nova',
   ],
-  // The original read a comma between personas as part of a name.
+  // The recorded system read a comma between personas as part of a name.
   'persona=atlas,-shared': ['atlas_only@Atlas', 'sum_tool@Atlas'],
 };
 
@@ -120,10 +120,10 @@ describe.runIf(present)('GET /tools with the recorded manifests', () => {
         .filter((field) => !(field in tool))
         .sort(),
     ).toEqual(['auth_required', 'credentials', 'settings']);
-    // The original kept duplicates and the case in "normalized" tags, and duplicate scopes.
+    // The recorded system kept duplicates and the case in "normalized" tags, and duplicate scopes.
     expect(tool.capability_tags).toEqual(['search', 'math']);
     expect(tool.auth_scopes).toEqual(['r', 'w']);
-    // A missing declaration was `null` in the original and is `false` here. A missing allowlist is
+    // A missing declaration was `null` in the recorded system and is `false` here. A missing allowlist is
     // `null` here, because an empty list allows nobody.
     expect([tool.requires_consent, tool.persona_allowlist]).toEqual([false, null]);
     expect(tool.health.tool).toMatchObject({

@@ -140,7 +140,7 @@ describe('a search with filters', () => {
     });
     const writes = await counted('access_mode=write&name=beta&name=alpha');
     expect([writes.total, writes.searched]).toEqual([1, 6]);
-    // The counts of an axis ignore the filter on that axis. The counts of other axes apply it.
+    // A filter changes the counts of other axes, but not the counts of its own axis.
     expect(writes.facets).toMatchObject({
       access_mode: { write: 1, readonly: 2 },
       danger_level: { medium: 1 },

@@ -83,7 +83,7 @@ describe.skipIf(!browserPresent)('the tools page', () => {
     expect(await countOf('Access', 'write')).toBe('2');
     await choice(page, 'Category', 'files').check();
     await shows(page, '3 of 6 tools');
-    // The counts of other axes apply the filter. The counts of the same axis ignore it.
+    // A filter changes the counts of other axes, but not the counts of its own axis.
     expect([await countOf('Access', 'write'), await countOf('Category', 'git')]).toEqual([
       '1',
       '2',

@@ -240,7 +240,7 @@ describe.each(WAYS)('a served registry, for $way', ({ open }) => {
     });
 
     it.each(['decline', 'cancel'] as const)(
-      'a call doesn\'t run if the user\'s answer is "%s"',
+      "a call doesn't run if the user answers with the action %s",
       async (action) => {
         const events: ToolEvent[] = [];
         const registry = sampleRegistry();

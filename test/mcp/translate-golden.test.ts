@@ -5,7 +5,7 @@ import { translateListing } from '../../src/mcp/discovery/tool-table.js';
 import { translateMcpTool } from '../../src/mcp/translate/translate-mcp-tool.js';
 import { golden, present, warnIfAbsent } from '../capability/manifest-tree.js';
 
-// The recorded translation of MCP tools in the original system. tooldex differs where the original loses
+// The recorded translation of MCP tools in the recorded system. tooldex differs where the recorded system loses
 // tools or allows more than was configured. Each difference has its reason next to the case.
 warnIfAbsent('the recorded MCP tools');
 
@@ -77,25 +77,25 @@ function inTheirWords(tool: Fields, server: McpServerSettings): Fields | 'refuse
 
 /** Intentional differences: the fields that differ, or `refused` for a server that isn't loaded. */
 const DIFFERENT: Readonly<Record<string, Fields | 'refused'>> = {
-  // A negative timeout is an error. The original ignored it.
+  // A negative timeout is an error. The recorded system ignored it.
   timeouts_negative: 'refused',
   // The value is read, and its scope is converted to one of tooldex's two values.
   overrides: { idempotency_key: true },
-  // In the original, unknown side effects silently made every tool of the server invalid.
+  // In the recorded system, unknown side effects silently made every tool of the server invalid.
   bad_side_effects: 'refused',
-  // The original copied the mapping, and its schema then refused the tool. tooldex reads the variable's
+  // The recorded system copied the mapping, and its schema then refused the tool. tooldex reads the variable's
   // name.
   auth_env_mapping: { auth: { required: true, env: { MCP_TOKEN: 'required' } } },
-  // The original dropped a single variable.
+  // The recorded system dropped a single variable.
   auth_env_string_dropped: { auth: { required: false, env: { MCP_TOKEN: 'optional' } } },
-  // "yes" is accepted here as for the other flags. In the original, it made the tool invalid.
+  // "yes" is accepted here as for the other flags. In the recorded system, it made the tool invalid.
   idempotency_string: { idempotency_key: true },
   // Tool names can't contain blanks and slashes. The call uses the name as the server wrote it.
   name_trim: {
     name: 'mcp.srv.a_x20_b_x2f_c',
     providers: [{ name: 'mcp', config: { server: 'srv', tool: '  a b/c  ' } }],
   },
-  // The original split the text into characters.
+  // The recorded system split the text into characters.
   capabilities_string: { capabilities: ['search'] },
 };
 
@@ -116,19 +116,19 @@ it.each(casesOf<Translate>('mcp_translate').map((each) => [each.name, each] as c
 
 /** The settings that are read from a recorded server, or `refused`. A comment gives the reason. */
 const SERVERS: readonly (Fields | 'refused')[] = [
-  // The original turned a missing command into a program without a name.
+  // The recorded system turned a missing command into a program without a name.
   'refused',
   {
     transport: { kind: 'websocket', url: 'wss://x', headers: {} },
     timeoutMs: 5_000,
     healthCheckIntervalMs: 300_000,
   },
-  // The original turned two unknown transports into stdio, and started nothing.
+  // The recorded system turned two unknown transports into stdio, and started nothing.
   { transport: { kind: 'sse', url: 'http://x', headers: {} }, timeoutMs: 30_000 },
   { transport: { kind: 'http', url: 'http://x', headers: {} }, timeoutMs: 30_000 },
   // A negative timeout is an error.
   'refused',
-  // The original read a value that isn't an object as an empty object.
+  // The recorded system read a value that isn't an object as an empty object.
   'refused',
 ];
 
@@ -165,13 +165,13 @@ describe.skipIf(!present)('recorded servers', () => {
 
 /** The tools that are listed, in cases where they differ from the recorded tools. */
 const LISTED: Readonly<Record<string, readonly string[]>> = {
-  // In the original, the server's list replaced the list for all servers. Here, both must allow a tool.
+  // In the recorded system, the server's list replaced the list for all servers. Here, both must allow a tool.
   server_allow_overrides_global: [],
-  // In the original, a server's deny list disabled the deny list for all servers.
+  // In the recorded system, a server's deny list disabled the deny list for all servers.
   server_deny_overrides_global_deny: ['mcp.s.beta'],
-  // In the original, an empty allow list allowed everything.
+  // In the recorded system, an empty allow list allowed everything.
   empty_allow_list_falls_through: [],
-  // In the original, text instead of a list allowed everything.
+  // In the recorded system, text instead of a list allowed everything.
   allow_as_string_ignored: ['mcp.s.alpha'],
   // A server with a wrong tool no longer affects other servers.
   invalid_schema_dropped: ['mcp.u.b'],

@@ -167,7 +167,7 @@ describe.each(bundlers)(
   'bundling with %s for Node (skipped without npm ci --prefix test/node22)',
   (_, isInstalled, bundle) => {
     it.skipIf(!isInstalled).each(Object.keys(SURFACE).filter((entry) => entry !== NEEDS_NEST))(
-      'a bundle of %s builds without the optional packages, runs, and lists the packages that a call is missing',
+      'a bundle of %s builds without the optional packages, runs, and reports the packages that a call needs',
       async (entry) => {
         const { names, messages } = await bundleAndRun(bundle, entry, bare);
         expect(names).toEqual(SURFACE[entry]!.values);

@@ -5,7 +5,7 @@ import { exponentialBackoff, RollingHealth } from '../../src/providers.js';
 import { percentile } from '../../src/providers/rolling-health.js';
 import { ManualClock } from '../../src/testing/manual-clock.js';
 
-// The recorded behavior of the original router. Where the original's documents and code differ, the
+// The recorded behavior of the recorded system's router. Where the recorded system's documents and code differ, the
 // documents apply: ascending priority instead of a score, check intervals that are respected, and
 // separate health for each configuration.
 const file = resolve(import.meta.dirname, '../../../shared/golden/atlas.json');

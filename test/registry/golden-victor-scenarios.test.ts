@@ -3,7 +3,7 @@ import { isToolError } from '../../src/index.js';
 import { issuesWith, registryOf, sample, sampleEntry } from '../tool/sample-tools.js';
 import { present, readShared, registryOfRows, warnIfAbsent } from './victor-catalogue.js';
 
-// Recorded edge cases of the original system. Each case shows what happens in tooldex instead.
+// Recorded edge cases of the recorded system. Each case shows what happens in tooldex instead.
 warnIfAbsent('golden-victor-scenarios.test.ts');
 
 const recorded = present
@@ -21,7 +21,7 @@ const SCENARIOS: Readonly<Record<string, () => void>> = {
     expect(registry.get('x')?.name).toBe(recorded['alias_collision_last_wins']);
   },
   alias_after_unregister_winner() {
-    // In the original, the alias is lost. Here, the earlier tool gets it back.
+    // In the recorded system, the alias is lost. Here, the earlier tool gets it back.
     expect(recorded['alias_after_unregister_winner']).toBeNull();
     const registry = registryOf({ name: 'a', aliases: ['x'] });
     registry.register(sample({ name: 'b', aliases: ['x'] }), replace);
@@ -29,7 +29,7 @@ const SCENARIOS: Readonly<Record<string, () => void>> = {
     expect(registry.get('x')?.name).toBe('a');
   },
   alias_shadow() {
-    // In the original, a global table of 68 aliases applies to every registry. Here, only declared
+    // In the recorded system, a global table of 68 aliases applies to every registry. Here, only declared
     // aliases apply.
     expect(recorded['alias_shadow']).toEqual({ global_alias_read_file: 'read' });
     expect(registryOf({ name: 'read' }).has('read_file')).toBe(false);
@@ -38,7 +38,7 @@ const SCENARIOS: Readonly<Record<string, () => void>> = {
     );
   },
   category_case() {
-    // In the original, categories are case-sensitive. Here, they're case-insensitive.
+    // In the recorded system, categories are case-sensitive. Here, they're case-insensitive.
     expect(recorded['category_case']).toEqual({ exact: 1, lower: 0 });
     const registry = registryOf({ category: 'FileSystem' });
     expect([
@@ -47,7 +47,7 @@ const SCENARIOS: Readonly<Record<string, () => void>> = {
     ]).toEqual([1, 1]);
   },
   class_tool_without_metadata_fails_open() {
-    // In the original, a tool loses its danger when its metadata is generated. Here, a tool that
+    // In the recorded system, a tool loses its danger when its metadata is generated. Here, a tool that
     // declares no danger never counts as safe.
     expect(recorded['class_tool_without_metadata_fails_open']).toMatchObject({
       stored: 'MEDIUM/readonly/safe',
@@ -80,13 +80,13 @@ const SCENARIOS: Readonly<Record<string, () => void>> = {
     );
   },
   keyword_normalisation() {
-    // In the original, `Abc` and `abc ` are two keywords, and `ab` is dropped. Here, keywords are
+    // In the recorded system, `Abc` and `abc ` are two keywords, and `ab` is dropped. Here, keywords are
     // trimmed and none is dropped.
     expect(recorded['keyword_normalisation']).toEqual(['abc', 'abc ']);
     expect(sampleEntry({ keywords: ['Abc', 'abc ', 'ab'] }).keywords).toEqual(['abc', 'ab']);
   },
   network_access_mode() {
-    // In the original, network tools are neither writing nor idempotent and need no approval. Here, that
+    // In the recorded system, network tools are neither writing nor idempotent and need no approval. Here, that
     // access mode doesn't exist.
     expect(recorded['network_access_mode']).toEqual({
       approval: 0,
@@ -103,7 +103,7 @@ const SCENARIOS: Readonly<Record<string, () => void>> = {
     ]).toEqual([true, true, false]);
   },
   overlap_differs_with_rust_wheel() {
-    // In the original, finding overlapping keywords depends on an optional native module. Here, all are
+    // In the recorded system, finding overlapping keywords depends on an optional native module. Here, all are
     // found, and scores aren't capped at 1.
     const { regex } = recorded['overlap_differs_with_rust_wheel'] as unknown as {
       regex: [[string[], number]];
@@ -140,7 +140,7 @@ const SCENARIOS: Readonly<Record<string, () => void>> = {
     expect(registry.size).toBe(2);
   },
   refresh_force_drops_dynamic() {
-    // In the original, a refresh drops tools from other sources. Here, a registration never removes
+    // In the recorded system, a refresh drops tools from other sources. Here, a registration never removes
     // another tool.
     expect(recorded['refresh_force_drops_dynamic']).toBe(1);
     const registry = registryOf({ name: 'dynamic' });
@@ -148,7 +148,7 @@ const SCENARIOS: Readonly<Record<string, () => void>> = {
     expect(names(registry).sort()).toEqual(['dynamic', 'static']);
   },
   reregister_changed_metadata() {
-    // In the original, the old rows stay in every index. Here, they don't.
+    // In the recorded system, the old rows stay in every index. Here, they don't.
     expect(recorded['reregister_changed_metadata']).toMatchObject({
       categories: ['x', 'y'],
       match_old_keyword: ['a'],
@@ -199,7 +199,7 @@ const SCENARIOS: Readonly<Record<string, () => void>> = {
       }).getToolsMatchingTextScored(keyword);
       expect(result!.base + result!.specificity).toBeCloseTo(score, 12);
     }
-    // The score differs only for one-letter keywords, which the original couldn't find.
+    // The score differs only for one-letter keywords, which the recorded system couldn't find.
     expect(registryOf({ keywords: ['r'] }).getToolsMatchingTextScored('r')[0]!.specificity).toBe(
       0.1,
     );

@@ -12,7 +12,7 @@ import {
   warnIfAbsent,
 } from './victor-catalogue.js';
 
-// Recorded answers of the original system, which searched for keywords as substrings. If only one of the
+// Recorded answers of the recorded system, which searched for keywords as substrings. If only one of the
 // systems finds a keyword, a rule must explain it. Every score must follow from the formula.
 warnIfAbsent('golden-victor-text.test.ts');
 
@@ -107,7 +107,7 @@ const BOOST: Readonly<Record<string, number>> = {
 
 describe.skipIf(!present)('the recorded texts', () => {
   it.each(queries.map((query) => [query.text.slice(0, 60), query] as const))(
-    'recorded matches of %j differ only by substrings, inflections, and short or invented keywords',
+    'matches for %j differ from the recorded matches only by substrings, inflections, and short or invented keywords',
     (_, { text, scored }) => {
       const before = new Map(scored.map(({ tool, matched }) => [tool, matched]));
       const now = new Map(

@@ -18,8 +18,8 @@ import {
   type Row,
 } from './victor-catalogue.js';
 
-// Recorded answers of the original system about the same 64 tools. Each difference must follow from a
-// rule below. The original's manual lists (core read-only tools, fallbacks by category), task classes,
+// Recorded answers of the recorded system about the same 64 tools. Each difference must follow from a
+// rule below. The recorded system's manual lists (core read-only tools, fallbacks by category), task classes,
 // and global alias table aren't compared, because tooldex doesn't have them.
 warnIfAbsent('golden-victor.test.ts');
 
@@ -230,7 +230,7 @@ describe.skipIf(!present)('the recorded indexes', () => {
       );
   });
 
-  it('keywords differ from the recorded keywords only if the original invented or dropped a keyword', () => {
+  it('keywords differ from the recorded keywords only if the recorded system invented or dropped a keyword', () => {
     for (const keyword of new Set([
       ...Object.keys(index('by_keyword')),
       ...registry.getAllKeywords(),
@@ -257,7 +257,7 @@ describe.skipIf(!present)('the recorded indexes', () => {
       );
   });
 
-  it('category keywords match the recorded keywords, except for keywords that the original invented or dropped', () => {
+  it('category keywords match the recorded keywords, except for keywords that the recorded system invented or dropped', () => {
     for (const [category, recorded] of Object.entries(index('category_keywords'))) {
       const now = registry.getCategoryKeywords(category);
       for (const keyword of new Set([...recorded, ...now])) {
@@ -283,7 +283,7 @@ describe.skipIf(!present)('the recorded indexes', () => {
 
 describe.skipIf(!present)('the recorded conflicts', () => {
   /**
-   * The conflicts in the original: those that the first tool's category lists. A tool without a category
+   * The conflicts in the recorded system: those that the first tool's category lists. A tool without a category
    * counted as read_only.
    */
   const LISTED: Sets = {

@@ -31,7 +31,7 @@ export function readShared(path: string): unknown {
 }
 
 /**
- * Returns all rows in the original's import order, including rows that a later row with the same name
+ * Returns all rows in the recorded system's import order, including rows that a later row with the same name
  * replaces.
  */
 export function allRows(): readonly Row[] {
@@ -100,7 +100,7 @@ export function optionsOf(row: Row): LooseOptions {
  * Returns a registry with these rows.
  *
  * It replaces tools, because two tools have an alias that is another tool's name (`search`, `web`). The
- * original silently keeps both, but tooldex throws an error by default. In both, a tool's own name takes
+ * recorded system silently keeps both, but tooldex throws an error by default. In both, a tool's own name takes
  * precedence.
  */
 export function registryOfRows(rows: readonly Row[]): ToolMetadataRegistry {

@@ -20,8 +20,8 @@ export type AnyClass = new (...args: never[]) => object;
 export interface DecoratedClasses {
   readonly made: { count: number };
   /**
-   * Tool `greet`, which counts its instances. `execute({name})` answers `${greeting} ${name}`, with the
-   * greeting `Hello` unless the constructor gets another.
+   * Tool `greet`, which counts its instances. `execute({name})` answers `${greeting} ${name}`. The
+   * greeting is `Hello` unless the constructor gets another greeting.
    */
   readonly Greet: AnyClass;
   /** Extends `Greet` without a decorator, and answers in capitals. */

@@ -57,7 +57,7 @@ const AXES = [
   'sends',
 ] as const;
 
-/** The least access that a side effect implies, or undefined if it implies none. */
+/** The least access that a side effect implies, or undefined if it implies no access. */
 const ACCESS_OF_EFFECT: Readonly<Record<SideEffect, AccessMode>> = {
   none: 'readonly',
   read_external_service: 'readonly',

@@ -57,7 +57,7 @@ export async function shipped(): Promise<Shipped> {
   return { folder, runTools, toolsIn };
 }
 
-/** Writes a project whose tools are one function each, with the Node modules they need in scope. */
+/** Writes a project with one function per tool. The Node modules that the functions need are in scope. */
 export function projectWith(
   { folder }: Pick<Shipped, 'folder'>,
   tools: Readonly<Record<string, string>>,

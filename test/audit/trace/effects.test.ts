@@ -545,7 +545,7 @@ describe('malicious code', () => {
     });
   });
 
-  it('tools whose names are object properties are distinguished', async () => {
+  it('tools named like built-in object properties keep their own effects', async () => {
     expect(
       await changes(
         `${HEAD}server.registerTool('constructor', {}, () => fs.rmSync('x')); server.registerTool('__proto__', {}, () => 1);`,

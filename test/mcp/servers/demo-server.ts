@@ -12,7 +12,7 @@ const note = (line: string) => appendFileSync(log, `${line}\n`);
 
 note(`started ${process.pid}`);
 process.on('exit', () => note(`ended ${process.pid}`));
-// A child whose parent forgets it exits on its own.
+// If the parent process forgets this process, it exits after two minutes.
 setTimeout(() => process.exit(9), 120_000).unref();
 
 serveStdio(

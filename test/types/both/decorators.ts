@@ -83,7 +83,7 @@ export class WrongType {
   }
 }
 
-// @ts-expect-error the schema gives no zip
+// @ts-expect-error the schema has no zip
 @tool(options)
 export class AsksForMore {
   execute(input: { city: string; zip: string }) {
@@ -99,7 +99,7 @@ export class WrongAnswer {
   }
 }
 
-// @ts-expect-error celsius is a number, promised too
+// @ts-expect-error celsius is a number, also in a promise
 @tool(checked)
 export class WrongPromise {
   async execute() {
@@ -178,7 +178,7 @@ export class BadToolkit {
     return input.city;
   }
 
-  // @ts-expect-error the schema gives no zip
+  // @ts-expect-error the schema has no zip
   @tool(options)
   asksForMore(input: { city: string; zip: string }) {
     return input.zip;

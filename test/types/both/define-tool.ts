@@ -176,7 +176,7 @@ defineTool({ ...basics, inputSchema: Place, handlerRef: 'forecast' });
 // @ts-expect-error this option doesn't exist
 defineTool({ ...answered, inputSchema: Place, acessMode: 'readonly' });
 
-// A definition carries its types.
+// A definition's type includes the types of its input and its result.
 const forecast = defineTool({ ...basics, inputSchema: Place, outputSchema: Forecast, execute: ({ days }) => ({ celsius: days }) });
 assertType<Equal<InputOf<typeof forecast.inputSchema>, { city: string; days: number }>>();
 void forecast.execute?.({ city: 'Rome', days: 2 }, {});
@@ -185,7 +185,7 @@ void forecast.execute?.({ days: 2 }, {});
 // @ts-expect-error definitions are frozen
 forecast.name = 'other';
 
-// After execute, the other functions of a call know the context that the tool needs.
+// The tool's other functions get the same context type as execute.
 defineTool({
   ...basics,
   inputSchema: Place,
