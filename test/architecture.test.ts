@@ -8,7 +8,7 @@ import { tokensOf } from './tokens.js';
 
 const root = resolve(import.meta.dirname, '..');
 
-/** Imports point down only, and two folders on one floor never import each other. */
+/** Files may import only from lower layers. Two folders in the same layer never import each other. */
 const FLOORS: readonly (readonly string[])[] = [
   ['src/core'],
   ['src/json-schema'],
@@ -33,7 +33,10 @@ function floorOf(file: string): number {
   return FLOORS.findIndex((floor) => floor.includes(folderOf(file)!));
 }
 
-/** Returns the room whose ceiling counts a file: a folder of src, the entry points together, `tools` or `test`. */
+/**
+ * Returns the part of the code whose token limit includes the file: a folder of `src`, the entry points
+ * together, `tools`, or `test`.
+ */
 function roomOf(path: string): string {
   const [top, folder, file] = path.split('/');
   if (top !== 'src') return top!;
@@ -44,7 +47,7 @@ function readText(path: string): string {
   return readFileSync(join(root, path), 'utf8');
 }
 
-/** Returns the files that a file imports statically or dynamically, entry files included. */
+/** Returns the files that a file imports, statically or dynamically, including entry files. */
 function importsOf(file: string): string[] {
   const specifiers = [...sources.get(file)!.matchAll(/(?:from|import\()\s*'(\.[^']+)'/g)].map(
     ([, specifier]) => specifier!,
@@ -54,17 +57,20 @@ function importsOf(file: string): string[] {
     .map((specifier) => normalize(join(dirname(file), specifier.replace(/\.js$/, '.ts'))));
 }
 
-/** Returns true for `src/index.ts`, `src/state.ts` and so on: the entry points of the package, which may show every floor. */
+/**
+ * Returns true for the package's entry points, such as `src/index.ts` and `src/state.ts`. An entry point
+ * may import from every layer.
+ */
 function isEntry(file: string): boolean {
   return /^src\/[^/]+\.ts$/.test(file);
 }
 
 describe('the architecture', () => {
-  it('assigns every file to a floor', () => {
+  it('assigns every source file to a layer', () => {
     expect(files.filter((file) => !isEntry(file) && folderOf(file) === undefined)).toEqual([]);
   });
 
-  it("has only downward imports, and bundled tools import the entry files like a user's program", () => {
+  it("has imports only from lower layers, and the bundled tools import only the package's entry files", () => {
     const wrong = files.flatMap((file) =>
       importsOf(file)
         .filter((imported) => {
@@ -112,7 +118,7 @@ describe('the architecture', () => {
     expect([...imports.keys()].filter((folder) => reached(folder).has(folder))).toEqual([]);
   });
 
-  it('limits every file to 600 lines, or to its own ceiling until it is rewritten', () => {
+  it('limits every file to 600 lines, except for a list of longer files with their own limits', () => {
     const ceilings: Readonly<Record<string, number>> = CEILINGS.longFiles;
     const lines = (file: string) => sources.get(file)!.split('\n').length - 1;
     expect(files.filter((file) => lines(file) > (ceilings[file] ?? 600))).toEqual([]);
@@ -121,7 +127,7 @@ describe('the architecture', () => {
     ).toEqual([]);
   });
 
-  it('has no exports that no other file or test uses', () => {
+  it('exports only names that another file or a test uses', () => {
     const read = new Set<string>();
     const others = globSync('test/**/*.ts', { cwd: root, ignore: '**/node_modules/**' }).map(
       (file) => [file, readFileSync(join(root, file), 'utf8')] as const,
@@ -152,7 +158,7 @@ describe('the architecture', () => {
     ).toEqual([]);
   });
 
-  it('keeps every room below its token ceiling, and prints the token counts', () => {
+  it('keeps every part of the code below its token limit, and prints the token counts', () => {
     const ceilings: Readonly<Record<string, number>> = CEILINGS.tokens;
     const rooms = new Map(Object.keys(ceilings).map((room) => [room, 0]));
     for (const path of globSync('{src,tools,test}/**/*.{ts,tsx,js,jsx,mjs,cjs,json}', {
@@ -166,7 +172,7 @@ describe('the architecture', () => {
     expect([...rooms].filter(([room, tokens]) => !(tokens <= ceilings[room]!))).toEqual([]);
   });
 
-  it('has no more public names than its ceilings allow', () => {
+  it('has at most the allowed number of public names', () => {
     const names = new Set(
       Object.values(SURFACE).flatMap(({ values, types }) => [...values, ...types]),
     );
@@ -175,11 +181,11 @@ describe('the architecture', () => {
     expect(values.length + types.length).toBeLessThanOrEqual(CEILINGS.names.root);
   });
 
-  it('gives each decision a unique number, the same in its file name and title', () => {
+  it('gives each decision record a unique number that its file name and its title share', () => {
     const names = globSync('docs/decisions/!(README).md', { cwd: root })
       .map((file) => file.replace('docs/decisions/', ''))
       .sort();
-    // Numbers of decisions that are gone aren't used again.
+    // The number of a removed decision is never used again.
     const numbers = names.map((name) => name.slice(0, 4));
     expect(new Set(numbers).size).toBe(numbers.length);
     for (const name of names)

@@ -2,7 +2,10 @@ import { mkdirSync, mkdtempSync, realpathSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 
-/** Returns a new folder with files, which are texts or JSON. It is removed after all tests. */
+/**
+ * Returns a new folder with these files, given as text or as data for JSON. It's removed after all
+ * tests.
+ */
 export function folderWith(files: Readonly<Record<string, unknown>> = {}): string {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), 'tooldex-')));
   for (const [file, content] of Object.entries(files)) {

@@ -37,7 +37,10 @@ const noTools: never[] = [];
 const executor = new ToolExecutor({ registry });
 const capabilities = await CapabilityRegistry.load();
 
-/** Everything that takes options: what is called, options that would be accepted, and an option with a value of a wrong type. */
+/**
+ * Everything that takes options: the function, valid options, and an option with a value of the wrong
+ * type.
+ */
 const TAKERS: readonly (readonly [
   name: string,
   call: (options: never) => unknown,
@@ -162,10 +165,10 @@ async function refusalOf(call: (options: never) => unknown, options: object) {
 }
 
 describe.each(TAKERS)('options of %s', (_, call, good, option, wrong) => {
-  // One letter less, as in a typing error.
+  // Removes one letter, like a typing error.
   const misspelt = `${option.slice(0, -2)}${option.at(-1)!}`;
 
-  it('with a misspelled name are rejected with a suggestion of the right name', async () => {
+  it('with a misspelled name are rejected, and the error suggests the right name', async () => {
     const options = { ...good, [misspelt]: 1 };
     const error = await refusalOf(call, options);
     expect(error.message).toContain(
@@ -175,7 +178,7 @@ describe.each(TAKERS)('options of %s', (_, call, good, option, wrong) => {
     expect(options).toEqual({ ...good, [misspelt]: 1 });
   });
 
-  it('with a value of the wrong type are rejected by path, together with all other issues', async () => {
+  it('with values of the wrong type are rejected, and one error lists the path of each value', async () => {
     const options = Object.freeze({ ...good, [option]: wrong, '': 1 });
     const error = await refusalOf(call, options);
     expect(issuesOf(error).map(({ path }) => path[0])).toEqual(

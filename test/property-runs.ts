@@ -1,9 +1,12 @@
-/** Whether the properties run with all of their cases, as in `npm run test:long`. */
+/** True if properties run with all cases, as in `npm run test:long`. */
 const IS_LONG = process.env['TOOLDEX_LONG_TESTS'] !== undefined;
-/** So few cases are always run. */
+/** The minimum number of cases. */
 const FEWEST = 10;
 
-/** Returns how many cases of a property run: a tenth of them, but ten at least, unless all are asked for. */
+/**
+ * Returns the number of cases to run for a property: a tenth of the cases but at least ten, or all cases
+ * if requested.
+ */
 export function propertyRuns(all: number): number {
   return IS_LONG ? all : Math.min(all, Math.max(FEWEST, Math.ceil(all / 10)));
 }

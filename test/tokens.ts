@@ -1,7 +1,7 @@
 import ts from 'typescript';
 
 const K = ts.SyntaxKind;
-/** The tokens after which a slash begins a regular expression; after all others it divides. */
+/** The tokens after which a slash starts a regular expression. After all other tokens, a slash divides. */
 const BEFORE_REGEX = new Set<ts.SyntaxKind | undefined>([
   undefined,
   K.OpenParenToken,
@@ -22,13 +22,13 @@ const BEFORE_REGEX = new Set<ts.SyntaxKind | undefined>([
 ]);
 
 /**
- * Counts the tokens of a file, as TypeScript's scanner reads them. Comments and white space are free, so no layout and no
- * explanation makes a file larger.
+ * Counts the tokens of a file with TypeScript's scanner. Comments and white space don't count, so layout
+ * and explanations never make a file larger.
  */
 export function tokensOf(text: string, path: string): number {
   const variant = path.endsWith('x') ? ts.LanguageVariant.JSX : ts.LanguageVariant.Standard;
   const scanner = ts.createScanner(ts.ScriptTarget.Latest, true, variant, text);
-  /** The braces that are open inside each open template. */
+  /** The number of open braces in each open template. */
   const templates: number[] = [];
   let count = 0;
   let previous: ts.SyntaxKind | undefined;

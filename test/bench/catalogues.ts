@@ -24,7 +24,7 @@ const OPTION_OF: Readonly<Record<string, string>> = {
 };
 const PRIORITIES = ['critical', 'high', 'medium', 'low'];
 
-/** The 64 tools of a real catalogue, where it is at hand. */
+/** The 64 tools of a real catalogue, if the data is available. */
 export function realCatalogue(): ToolDefinition[] | undefined {
   if (!existsSync(REAL)) return undefined;
   const rows = (JSON.parse(readFileSync(REAL, 'utf8')) as Row[]).filter(({ active }) => active);
@@ -60,7 +60,10 @@ export function realCatalogue(): ToolDefinition[] | undefined {
 
 const pick = <T>(values: readonly T[], index: number): T => values[index % values.length]!;
 
-/** So many made-up tools with five keywords each that no other tool has, spread over every axis. */
+/**
+ * Returns `count` generated tools, spread over every axis. Each has five keywords that no other tool
+ * has.
+ */
 export function madeUpCatalogue(count: number): ToolDefinition[] {
   return Array.from({ length: count }, (_, index) =>
     definitionOf({

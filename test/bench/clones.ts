@@ -3,11 +3,11 @@ import type { BenchTool } from './retrieval-sets.js';
 const REPLACED = 0.25;
 
 /**
- * The tools, and as many clones of them as make up so many: a quarter of the words of each description is replaced, the
- * name gets the round as a suffix.
+ * Returns the tools and enough clones to reach the given number. In each clone, a quarter of the
+ * description's words are replaced, and the name gets the round as a suffix.
  *
- * Replacements are drawn from the running words of all descriptions, so words stay as frequent as they are in the set,
- * and common words as expensive for an index. Equal seeds give equal clones.
+ * Replacements are drawn from the words of all descriptions, so word frequencies stay the same, and
+ * common words stay expensive for an index. The same seed gives the same clones.
  */
 export function* withClones(
   tools: readonly BenchTool[],
@@ -37,7 +37,7 @@ function wordsOf(text: string): string[] {
   return text.split(/\s+/).filter((word) => word !== '');
 }
 
-/** Numbers from 0 up to 1, the same in every process: the generator mulberry32. */
+/** Returns numbers from 0 to below 1 that are the same in every process (the mulberry32 generator). */
 export function seededRandom(seed: number): () => number {
   let state = seed;
   return () => {

@@ -5,7 +5,8 @@ import { resolve } from 'node:path';
 import type * as Tooldex from '../../src/index.js';
 import { markdownTable, median, writeSection } from './report.js';
 
-// The library as it is published: loaders of TypeScript give every closure a name, which takes longer than its work.
+// Measures the published build, because TypeScript loaders name every closure, which takes longer than
+// the measured work.
 const built = pathToFileURL(resolve(import.meta.dirname, '../../dist/index.js')).href;
 const { defineTool, ToolExecutor, ToolMetadataRegistry } = (await import(built)) as typeof Tooldex;
 
@@ -15,8 +16,8 @@ const CALLS = 2_000;
 const WARM_UP = 20_000;
 
 /**
- * The median time of one awaited call of each case in microseconds: rounds of 2,000 calls, the cases in turn, so that
- * what slows the machine down for a while slows all of them.
+ * Returns the median time of one awaited call of each case, in microseconds. Each round makes 2,000
+ * calls, and the cases alternate so that a slow period of the machine affects all of them.
  */
 async function timeInTurn(cases: readonly (() => unknown)[]): Promise<readonly number[]> {
   for (const call of cases) await timed(call, WARM_UP);

@@ -2,7 +2,7 @@ import { ToolMetadataRegistry, type ToolDefinition } from '../../src/index.js';
 import { jaccard, mean, scoresOf } from './metrics.js';
 import { definitionsOf, type BenchQuery, type BenchSet } from './retrieval-sets.js';
 
-/** From this similarity on, a past request is too much like the asked one to count. */
+/** The similarity from which a past request is too close to the tested request to be used. */
 const TOO_ALIKE = 0.5;
 
 interface Learning {
@@ -14,11 +14,11 @@ interface Learning {
 }
 
 export interface FeedbackResult {
-  /** Mean nDCG@10 over the asked half, without and with history. */
+  /** The mean nDCG@10 over the tested half of the requests, without and with history. */
   readonly cold: number;
   readonly warm: number;
   readonly asked: number;
-  /** How many of the asked ones have past requests that are left out for them. */
+  /** The number of tested requests for which some past requests are left out. */
   readonly withExclusions: number;
 }
 
@@ -30,10 +30,11 @@ export function canLearn(): boolean {
 }
 
 /**
- * What past use is worth: every other request is history, with success for each of its relevant tools, the rest is asked.
+ * Measures the value of past use. Every second request becomes history with a success for each of its
+ * relevant tools, and the other requests are tested.
  *
- * History that is too much like an asked request is left out for that one only. Most have none such and share one
- * registry; the others share one with those that leave out the same.
+ * History that is too similar to a tested request is left out for that request only. Requests that leave
+ * out the same history share a registry.
  */
 export function measureFeedback(set: BenchSet): FeedbackResult {
   const { definitions, idOf } = definitionsOf(set);
@@ -68,7 +69,7 @@ export function measureFeedback(set: BenchSet): FeedbackResult {
   return { cold: mean(cold), warm: mean(warm), asked: asked.length, withExclusions };
 }
 
-/** The asked requests by the places of the history that must not count for them. */
+/** Groups the tested requests by the history that is left out for them. */
 export function groupByExclusion(
   history: readonly BenchQuery[],
   asked: readonly BenchQuery[],
@@ -88,7 +89,10 @@ export function groupByExclusion(
   return [...groups.values()];
 }
 
-/** Jaccard is at most the smaller size by the larger, so most pairs need no comparing. */
+/**
+ * The Jaccard similarity is at most the smaller size divided by the larger, so most pairs needn't be
+ * compared.
+ */
 function canBeAlike(one: number, other: number): boolean {
   return Math.min(one, other) >= TOO_ALIKE * Math.max(one, other);
 }

@@ -5,8 +5,8 @@ import { z } from 'zod';
 import { chat, scriptedModel } from '../../src/chat.js';
 import { AccessMode, defineTool, ToolExecutor, ToolMetadataRegistry } from '../../src/index.js';
 
-// Prints which files and functions of the project one call enters, by V8's precise coverage: `npm run bench:entered`.
-// With `--functions` it names the functions, too.
+// Prints which files and functions of the project one call enters, by V8's precise coverage: `npm run
+// bench:entered`. `--functions` also prints the functions' names.
 
 const root = resolve(import.meta.dirname, '../..');
 const inspector = new Session();
@@ -14,7 +14,7 @@ inspector.connect();
 
 function take(): readonly Profiler.ScriptCoverage[] {
   let scripts: readonly Profiler.ScriptCoverage[] = [];
-  // A connection within the process answers at once.
+  // A connection in the same process answers at once.
   inspector.post('Profiler.takePreciseCoverage', (error, taken) => {
     if (error !== null) throw error;
     scripts = taken.result;
@@ -22,9 +22,9 @@ function take(): readonly Profiler.ScriptCoverage[] {
   return scripts;
 }
 
-/** Returns the functions that ran, by file; what runs when a file is loaded is none of them. */
+/** Returns the functions that ran, by file. Code that runs when a file is loaded isn't included. */
 async function enteredBy(run: () => unknown): Promise<ReadonlyMap<string, readonly string[]>> {
-  take(); // Counts begin again.
+  take(); // This call resets the counts.
   await run();
   const entered = new Map<string, readonly string[]>();
   for (const { url, functions } of take()) {

@@ -8,10 +8,12 @@ import { createMcpServer, discoverMcpTools } from '../../src/mcp.js';
 import { program } from '../programs.js';
 
 /**
- * Measures how much a gateway hop costs: the same readonly call to the same server over stdio, directly, through a bare
- * proxy of the SDK's client and server, and through `discoverMcpTools` with `createMcpServer`. Each is a process.
+ * Measures the cost of a gateway hop. The same readonly call goes to the same server over stdio:
+ * directly, through a bare proxy made of the SDK's client and server, and through `discoverMcpTools`
+ * with `createMcpServer`. Each of them is a process.
  *
- * Run it with `npx tsx test/bench/gateway.bench.ts [rounds]`. The rounds alternate, so a busy machine slows all three.
+ * Run it with `npx tsx test/bench/gateway.bench.ts [rounds]`. The rounds alternate, so a busy machine
+ * slows down all three.
  */
 const CALLS_PER_ROUND = 200;
 const TOOL: Tool = {
@@ -83,7 +85,7 @@ async function measure(): Promise<void> {
         const { content } = await client.callTool({ name: tool, arguments: { text } });
         const took = performance.now() - start;
         if (!JSON.stringify(content).includes(text)) throw new Error(JSON.stringify(content));
-        if (round > 0) times.push(took); // The first round only warms up.
+        if (round > 0) times.push(took); // The first round is only a warm-up.
       }
   const median = Object.fromEntries(
     Object.entries(ways).map(([way, { times }]) => {

@@ -24,9 +24,12 @@ import { NameGiver, readSet, setsAreThere } from './retrieval-sets.js';
 
 const TOOLS = 1_000;
 const CONNECTIONS = 32;
-/** Calls of each tool that was called: as many as are kept. */
+/** The number of calls to record for each called tool: as many as tooldex keeps. */
 const CALLS = 100;
-/** The server closes a connection after so many requests; autocannon has to be told, since it does not look. */
+/**
+ * The number of requests after which the server closes a connection. autocannon must be told, because it
+ * doesn't detect this.
+ */
 const REQUESTS_PER_CONNECTION = 100;
 
 const { values } = parseArgs({
@@ -38,7 +41,7 @@ const { values } = parseArgs({
   },
 });
 
-/** Every filter in turn; each is met by 50 tools or more, so that every answer is a full page. */
+/** Uses every filter in turn. Each filter matches at least 50 tools, so every answer is a full page. */
 const QUERIES: Readonly<Record<string, readonly string[]>> = {
   'all filters in turn': [
     '',
@@ -110,13 +113,13 @@ function catalogue(): readonly ToolDefinition[] {
         stages: [Stage.READING, pick(Object.values(Stage))],
         taskTypes: ['analysis'],
         capabilities: ['search', pick(['summaries', 'planning'])],
-        // As in a real catalogue: most tools have one provider or none.
+        // As in a real catalogue, most tools have one provider or none.
         providers: PROVIDERS.slice(0, [1, 0, 1, 2][index % 4]),
       });
     });
 }
 
-/** The process under load: the catalogue and nothing else. */
+/** The process under load serves only the catalogue. */
 async function runServer(): Promise<void> {
   const definitions = catalogue();
   const health = new RollingHealth();
@@ -145,7 +148,7 @@ async function runServer(): Promise<void> {
   process.send!([url, bare]);
 }
 
-/** A Hono server that does nothing but serialise the objects of one answer, each time anew. */
+/** A Hono server that only serializes the objects of one answer for each request. */
 async function bareHono(answer: object): Promise<string> {
   const app = new Hono().get('/tools', (context) => context.json(answer));
   return new Promise((resolve) => {

@@ -3,7 +3,8 @@ import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { markdownTable, writeSection } from './report.js';
 
-// Measures what importing costs, each time in a process of its own: `npm run build && npm run bench:import`.
+// Measures the cost of importing each entry point in a new process: `npm run build && npm run
+// bench:import`.
 
 const ROUNDS = 15;
 const root = resolve(import.meta.dirname, '../..');
@@ -19,7 +20,10 @@ const TARGETS = {
   ),
 };
 
-/** Returns the milliseconds of processor time that one import takes in a new process; less than the clock, it depends on what else runs. */
+/**
+ * Returns the CPU milliseconds that one import takes in a new process. CPU time depends less on other
+ * processes than elapsed time does.
+ */
 function importTime(target: string | undefined): number {
   const source = `const before = process.cpuUsage(); ${target === undefined ? '' : `await import(${JSON.stringify(target)});`} const { user, system } = process.cpuUsage(before); console.log((user + system) / 1000);`;
   return Number(

@@ -21,15 +21,15 @@ describe('nDCG', () => {
   it('matches values computed by hand', () => {
     // Places 2 and 4: 1/log2(3) + 1/log2(5) = 0.63093 + 0.43068; ideal 1 + 0.63093.
     expect(ndcgAt(10, ['a', 'x', 'b', 'y'], relevant)).toBeCloseTo(1.06161 / 1.63093, 4);
-    // One of two, at the first place.
+    // One of two relevant tools, in first place.
     expect(ndcgAt(10, ['x'], relevant)).toBeCloseTo(1 / 1.63093, 4);
-    // The tenth place counts 1/log2(11) = 0.28906, the eleventh nothing.
+    // Tenth place counts 1/log2(11) = 0.28906, and eleventh place counts nothing.
     const nine = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i'];
     expect(ndcgAt(10, [...nine, 'x'], new Set(['x']))).toBeCloseTo(0.28906, 4);
     expect(ndcgAt(10, [...nine, 'j', 'x'], new Set(['x']))).toBe(0);
   });
 
-  it('can be 1 even if there are more relevant tools than places', () => {
+  it('can be 1 even if there are more relevant tools than ranks', () => {
     const many = Array.from({ length: 12 }, (_, index) => `t${index}`);
     expect(ndcgAt(10, many.slice(2), new Set(many))).toBeCloseTo(1, 12);
     expect(ndcgAt(10, many.slice(7), new Set(many))).toBeLessThan(1);
@@ -57,7 +57,7 @@ describe('recall and reciprocal rank', () => {
 });
 
 describe('scoresOf and meanScores', () => {
-  it('return all metrics and count a repeated tool once', () => {
+  it('return all metrics and count a repeated tool only once', () => {
     expect(scoresOf(['x', 'x', 'y'], ['x', 'y', 'y'])).toEqual({
       ndcg: 1,
       recall1: 0.5,

@@ -1,4 +1,4 @@
-/** What a ranking is worth for one request; every figure is between 0 and 1. */
+/** Metrics of a ranking for one request. Every value is between 0 and 1. */
 export interface Scores {
   readonly ndcg: number;
   readonly recall1: number;
@@ -17,7 +17,7 @@ export const METRICS = [
   'mrr',
 ] as const satisfies readonly (keyof Scores)[];
 
-/** Scores the first ten of a ranking. A tool that is named twice counts once, at its first place. */
+/** Scores the first ten entries of a ranking. A repeated tool counts once, at its first place. */
 export function scoresOf(ranking: readonly string[], relevant: readonly string[]): Scores {
   const ranked = [...new Set(ranking)];
   const wanted = new Set(relevant);
@@ -31,7 +31,7 @@ export function scoresOf(ranking: readonly string[], relevant: readonly string[]
   };
 }
 
-/** Discounted gain with gains of 0 and 1, divided by that of the best possible first `k`. */
+/** The discounted gain with gains of 0 and 1, divided by the gain of the best possible first `k`. */
 export function ndcgAt(
   k: number,
   ranking: readonly string[],
@@ -47,7 +47,7 @@ export function ndcgAt(
   return ideal === 0 ? 0 : gained / ideal;
 }
 
-/** The share of the relevant ones among the first `k`. */
+/** The share of the relevant tools among the first `k`. */
 export function recallAt(
   k: number,
   ranking: readonly string[],
@@ -58,7 +58,7 @@ export function recallAt(
     : ranking.slice(0, k).filter((id) => relevant.has(id)).length / relevant.size;
 }
 
-/** One divided by the place of the first relevant one; 0 when it is not among the first `k`. */
+/** One divided by the place of the first relevant tool, or 0 if no relevant tool is among the first `k`. */
 export function reciprocalRank(
   k: number,
   ranking: readonly string[],
@@ -68,7 +68,7 @@ export function reciprocalRank(
   return place === -1 ? 0 : 1 / (place + 1);
 }
 
-/** The mean of each figure; over requests for one set, over sets for the macro mean. */
+/** The mean of each metric over requests of one set, or over sets for the macro mean. */
 export function meanScores(all: readonly Scores[]): Scores {
   return Object.fromEntries(
     METRICS.map((metric) => [metric, mean(all.map((each) => each[metric]))]),
@@ -79,13 +79,16 @@ export function mean(values: readonly number[]): number {
   return values.length === 0 ? 0 : sum(values) / values.length;
 }
 
-/** The smallest value that at least this share of the values does not exceed. */
+/** The smallest value that at least this share of the values doesn't exceed. */
 export function percentile(values: readonly number[], share: number): number {
   const sorted = [...values].sort((a, b) => a - b);
   return sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)]!;
 }
 
-/** How alike two sets are: what they share divided by what either has. Two empty ones are equal. */
+/**
+ * The similarity of two sets: the size of the intersection divided by the size of the union. Two empty
+ * sets are equal.
+ */
 export function jaccard<T>(one: ReadonlySet<T>, other: ReadonlySet<T>): number {
   let shared = 0;
   for (const each of one) if (other.has(each)) shared += 1;

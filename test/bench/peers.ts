@@ -3,12 +3,12 @@ import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 
-/** Packages that only a benchmark needs, in a folder of their own, which names them. */
+/** Packages that only a benchmark needs, in a separate folder with its own package.json. */
 export interface Packages {
-  /** Installs them where they are missing; returns whether they are there. */
+  /** Installs missing packages. Returns true if all are there. */
   install(): boolean;
   versionOf(name: string): string;
-  /** Returns what a package exports. Its types are not at hand where it is not installed, so the caller says what it uses. */
+  /** Returns a package's exports. The caller names the type, because the package may not be installed. */
   load(name: string): unknown;
 }
 
@@ -46,6 +46,6 @@ function packagesIn(name: string): Packages {
   };
 }
 
-/** The search packages that tooldex is measured against. */
+/** The search packages that tooldex is compared with. */
 export const peers = packagesIn('peers');
 /** Encoders with their weights. */

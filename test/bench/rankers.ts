@@ -4,20 +4,20 @@ import { peers } from './peers.js';
 import { definitionsOf, NameGiver, type BenchSet, type BenchTool } from './retrieval-sets.js';
 import { definitionOf } from '../../src/tool/tool-definition.js';
 
-/** The ids of the best ten tools for a text, best first. */
+/** Returns the ids of the best ten tools for a text, best first. */
 export type Ranker = (text: string) => readonly string[];
 
 export interface Contestant {
   readonly key: string;
   readonly label: string;
-  /** The package it is, for its version; none for our own. */
+  /** The package, to print its version. Missing for tooldex's own search. */
   readonly peer?: string;
   readonly build: (set: BenchSet) => Ranker;
 }
 
 const LIMIT = 10;
 
-/** What every package is given of a tool. */
+/** The data about a tool that every package gets. */
 interface Document {
   readonly id: string;
   readonly name: string;
@@ -26,7 +26,7 @@ interface Document {
   readonly parameters: string;
 }
 const FIELDS = ['name', 'description', 'category', 'parameters'] as const;
-/** The best of a few for MiniSearch, wink-bm25 and fuse.js over all sets. */
+/** The best of several settings for MiniSearch, wink-bm25, and fuse.js over all sets. */
 const WEIGHTS = { name: 2, description: 1, category: 1, parameters: 0.5 };
 
 export function documentOf(tool: BenchTool, id: string = tool.id): Document {
@@ -50,7 +50,10 @@ function ourRanker(set: BenchSet): Ranker {
     registry.search(text, { limit: LIMIT }).map(({ toolName }) => idOf.get(toolName)!);
 }
 
-/** The keyword formula with the words of name and description as keywords: what authors who declare keywords get. */
+/**
+ * The keyword formula, with the words of name and description as keywords. It shows what authors who
+ * declare keywords get.
+ */
 function formulaRanker(set: BenchSet): Ranker {
   const names = new NameGiver();
   const idOf = new Map<string, string>();
@@ -81,12 +84,12 @@ export interface MiniSearchIndex {
   search(text: string, options?: object): { readonly id: string }[];
 }
 
-/** MiniSearch as it comes. */
+/** MiniSearch with its default settings. */
 function defaultMiniSearch(set: BenchSet): Ranker {
   return miniSearchRanker(set, newMiniSearch({ fields: FIELDS }));
 }
 
-/** MiniSearch with our words and weights for the fields; also what our speed is compared to. */
+/** MiniSearch with tooldex's words and field weights. The speed comparison also uses it. */
 export function tunedMiniSearch(): MiniSearchIndex {
   return newMiniSearch({
     fields: FIELDS,
@@ -120,7 +123,10 @@ interface FuseIndex {
   search(text: string, options: { limit: number }): { readonly item: Document }[];
 }
 
-/** fuse.js with its token search over our stems, which are joined first: it matches parts of the text, so stems alone would not be enough. */
+/**
+ * fuse.js with its token search over joined stems. fuse.js matches parts of the text, so stems alone
+ * wouldn't be enough.
+ */
 function fuseRanker(set: BenchSet): Ranker {
   const Fuse = defaultExport<new (documents: readonly Document[], options: object) => FuseIndex>(
     peers.load('fuse.js'),
@@ -158,7 +164,10 @@ interface Orama {
   ) => { readonly hits: readonly { readonly document: Document }[] };
 }
 
-/** Orama with our words; weights for the fields made it worse. `exact` would compare whole fields, `threshold: 1` is OR. */
+/**
+ * Orama with tooldex's words. Field weights made its results worse. `exact` would compare whole fields,
+ * and `threshold: 1` means OR.
+ */
 function oramaRanker(set: BenchSet): Ranker {
   const { create, insert, search } = peers.load('@orama/orama') as Orama;
   const tokenizer = {
@@ -190,10 +199,10 @@ interface Wink {
   search(text: string, limit: number): readonly (readonly [string, number])[];
 }
 
-/** wink-bm25 with our words and weights for the fields. */
+/** wink-bm25 with tooldex's words and field weights. */
 function winkRanker(set: BenchSet, stemsOfRequest: (text: string) => string[] = ourStems): Ranker {
   const wink = (peers.load('wink-bm25-text-search') as () => Wink)();
-  // Requests have tasks of their own only where `search` is a field too.
+  // Requests are tokenized separately only if `search` is a field too.
   wink.defineConfig({ fldWeights: { ...WEIGHTS, search: 1 } });
   wink.definePrepTasks([ourStems]);
   wink.definePrepTasks([stemsOfRequest], 'search');

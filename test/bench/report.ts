@@ -6,7 +6,7 @@ const FILE = resolve(import.meta.dirname, '../../docs/benchmarks.md');
 const INTRODUCTION =
   '# Benchmarks\n\nMachines differ, so compare ratios rather than absolute times.\n';
 
-/** The machine and the day of a measurement. */
+/** The machine and date of a measurement. */
 export function machine(): string {
   const processor =
     cpus()[0]
@@ -15,7 +15,7 @@ export function machine(): string {
   return `${cpus().length} × ${processor}, ${process.platform}, Node ${process.versions.node}, ${new Date().toISOString().slice(0, 10)}`;
 }
 
-/** Prints one section of docs/benchmarks.md and replaces it there. */
+/** Prints one section of docs/benchmarks.md and replaces it in the file. */
 export function writeSection(title: string, body: string): void {
   const section = `## ${title}\n\n${machine()}\n\n${body.trim()}\n`;
   console.log(`\n${section}`);
@@ -27,7 +27,7 @@ export function writeSection(title: string, body: string): void {
   writeFileSync(FILE, `${sections.map((each) => each.trim()).join('\n\n')}\n`);
 }
 
-/** A Markdown table. */
+/** Returns a Markdown table. */
 export function markdownTable(
   head: readonly string[],
   rows: readonly (readonly (string | number)[])[],
@@ -35,10 +35,13 @@ export function markdownTable(
   return [head, head.map(() => '---'), ...rows].map((row) => `| ${row.join(' | ')} |`).join('\n');
 }
 
-/** The median time of one call in microseconds: rounds of as many calls as fill about 20 ms, after one round to warm up. */
+/**
+ * Returns the median time of one call in microseconds. After a warm-up round, each round makes enough
+ * calls to fill about 20 ms.
+ */
 export function timePerCall(call: () => unknown, rounds = 15): number {
-  globalThis.gc?.(); // What was built before must not be collected while this is timed.
-  keep = call(); // The first call may make what the others share.
+  globalThis.gc?.(); // Garbage from earlier work must not be collected during the measurement.
+  keep = call(); // The first call may create data that later calls share.
   let calls = 1;
   for (;;) {
     const elapsed = timed(call, calls);
@@ -54,7 +57,7 @@ function timed(call: () => unknown, calls: number): number {
   return performance.now() - started;
 }
 
-/** Read by nobody, but the compiler must not drop the calls whose results would be unused. */
+/** Nothing reads this value, but it keeps the compiler from dropping calls with unused results. */
 export let keep: unknown;
 
 export function median(values: readonly number[]): number {

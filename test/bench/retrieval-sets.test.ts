@@ -58,13 +58,13 @@ describe('names in a retrieval set', () => {
 describe('the history in the feedback protocol', () => {
   const query = (text: string) => ({ id: text, text, relevant: [] });
 
-  it('omits requests that are too similar to the tested request, for that request only', () => {
+  it('leaves out requests that are too similar to a tested request, but only for that tested request', () => {
     const history = [
       query('Open the red door'),
       query('weather in Rome'),
       query('open the green door now'),
     ];
-    // Alike are 4 of 4 and 3 of 6 words; sharing 3 of 7 or nothing is not enough.
+    // Similar requests share 4 of 4 or 3 of 6 words. Sharing 3 of 7 words isn't enough.
     const groups = groupByExclusion(history, [
       query('open the RED door!'),
       query('play music'),

@@ -16,7 +16,7 @@ export const SET_NAMES = [
   'mix-dev',
 ] as const;
 
-/** A tool as the sets have it. */
+/** A tool in the format of the sets. */
 export interface BenchTool {
   readonly id: string;
   readonly name: string;
@@ -38,7 +38,7 @@ export interface BenchSet {
   readonly queries: readonly BenchQuery[];
 }
 
-/** Whether the sets are at hand; they are not part of the repository. */
+/** True if the sets are available. They aren't part of the repository. */
 export function setsAreThere(): boolean {
   return existsSync(FOLDER);
 }
@@ -58,10 +58,10 @@ function readLines(set: string, file: string): unknown[] {
     .map((line) => JSON.parse(line) as unknown);
 }
 
-/** Gives every tool a name within the name rule; repeats get `_2`, `_3` and so on. */
+/** Gives every tool a valid name. Repeated names get the suffix `_2`, `_3`, and so on. */
 export class NameGiver {
   readonly #taken = new Set<string>();
-  /** The last number given to a name, so that the thousandth repeat does not try the first 999 again. */
+  /** The last number given to a name, so the thousandth repeat doesn't try the first 999 numbers again. */
   readonly #last = new Map<string, number>();
 
   give(name: string): string {
@@ -77,7 +77,7 @@ export class NameGiver {
   }
 }
 
-/** A tool of a set through `defineTool`, with nothing declared that the set does not have. */
+/** Declares a tool of a set with `defineTool`, using only the data in the set. */
 export function definitionOf(tool: BenchTool, name: string): ToolDefinition {
   const properties: [string, unknown][] = (tool.parameters ?? []).map((parameter) => [
     parameter.name,
@@ -93,7 +93,7 @@ export function definitionOf(tool: BenchTool, name: string): ToolDefinition {
   });
 }
 
-/** The definitions of a set, and the id that each name stands for. */
+/** Returns the definitions of a set and the id for each name. */
 export function definitionsOf(set: BenchSet): {
   readonly definitions: readonly ToolDefinition[];
   readonly idOf: ReadonlyMap<string, string>;

@@ -12,7 +12,10 @@ import {
   type BenchSet,
 } from './retrieval-sets.js';
 
-/** How long one contestant may take for one set; beyond it, evenly spread requests stand for all. */
+/**
+ * The maximum time for one contestant and one set. If the time isn't enough, evenly spread requests are
+ * used.
+ */
 const SECONDS_A_SET = 60;
 const PROBES = 5;
 
@@ -23,7 +26,7 @@ const KEYS = CONTESTANTS.map(({ key }) => key);
 
 interface Measured {
   readonly scores: Scores;
-  /** How many requests were asked when not all. */
+  /** The number of requests if not all were used. */
   readonly sampled?: number;
   readonly milliseconds: number;
 }
@@ -43,7 +46,7 @@ function chosen<T extends string>(
 
 function measure(rank: Ranker, set: BenchSet): Measured {
   const ask = ({ text, relevant }: BenchQuery) => scoresOf(rank(text), relevant);
-  ask(set.queries[0]!); // The first request may fill an index.
+  ask(set.queries[0]!); // The first request may build an index.
   const started = performance.now();
   spread(set.queries, PROBES).forEach(ask);
   const affordable = Math.floor((SECONDS_A_SET * 1000) / ((performance.now() - started) / PROBES));
@@ -57,7 +60,7 @@ function measure(rank: Ranker, set: BenchSet): Measured {
   };
 }
 
-/** So many of the values, evenly spread. */
+/** Returns `count` of the values, evenly spread. */
 function spread<T>(all: readonly T[], count: number): readonly T[] {
   return count >= all.length
     ? all
@@ -134,7 +137,7 @@ const signed = (share: number) =>
   percent(Math.abs(share)) === '0.0'
     ? '0.0'
     : `${share < 0 ? '−' : '+'}${percent(Math.abs(share))}`;
-/** The measures whose means over the sets are published. */
+/** The metrics whose means over the sets are published. */
 const MEANS = ['ndcg', 'recall10'] as const;
 
 async function main(): Promise<void> {

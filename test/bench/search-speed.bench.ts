@@ -12,7 +12,7 @@ import { definitionOf, NameGiver, readSet, setsAreThere } from './retrieval-sets
 const MEASURED_QUERIES = 300;
 const CHANGES = 21;
 const MILLION = 1_000_000;
-/** MiniSearch is not asked about more tools than this. */
+/** The maximum number of tools for MiniSearch. */
 const MOST_FOR_MINISEARCH = 100_000;
 const LIMIT = 10;
 
@@ -42,7 +42,7 @@ interface ChangeFigures {
   readonly search: Speed;
 }
 
-/** Runs in a process of its own: what one part leaves behind must not slow down or fatten another. */
+/** Runs in its own process, so data that one part leaves behind doesn't slow down the next part. */
 const PARTS: Readonly<Record<string, (tools: number) => unknown>> = {
   ours: (tools): OurFigures => {
     const { registry } = filledRegistry(tools);
@@ -95,14 +95,14 @@ const PARTS: Readonly<Record<string, (tools: number) => unknown>> = {
   },
 };
 
-/** A registry of so many tools, and definitions of further ones that are not in it. */
+/** Returns a registry with `count` tools, and definitions of tools that aren't in the registry. */
 function filledRegistry(count: number, spares = 0) {
   const registry = new ToolMetadataRegistry();
   const names = new NameGiver();
   let batch: ReturnType<typeof definitionOf>[] = [];
   for (const tool of withClones(readSet('mix-dev').tools, count + spares)) {
     batch.push(definitionOf(tool, names.give(tool.name)));
-    // In batches, or a million definitions would be in one more list.
+    // Registers in batches, so a million definitions don't end up in a second list.
     if (
       registry.size + batch.length === count ||
       (batch.length === 10_000 && registry.size < count)
@@ -114,7 +114,7 @@ function filledRegistry(count: number, spares = 0) {
   return { registry, spare: batch };
 }
 
-/** Requests that are timed, once each, and others to warm up with: no answer that was kept can help. */
+/** Requests that are timed once each, and other requests for the warm-up, so no cached answer can help. */
 function splitQueries() {
   const texts = readSet('mix-dev').queries.map(({ text }) => text);
   const every = texts.length / MEASURED_QUERIES;

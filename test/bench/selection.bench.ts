@@ -15,7 +15,7 @@ import {
 
 const MAX_TOOLS = 8;
 const TOKEN_BUDGET = 1_500;
-/** Requests of a set that are asked, evenly spread. */
+/** The requests of a set that are used, evenly spread. */
 const MOST_REQUESTS = 500;
 
 if (!setsAreThere()) {

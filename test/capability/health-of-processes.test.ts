@@ -22,7 +22,7 @@ const tree = new ManifestTree({
   'jobs.json': [jobEntry('J')],
 });
 
-/** A store, and processes with clocks of theirs that all advance together. */
+/** Creates a store and processes. Each process has its own clock, and all clocks advance together. */
 function machines() {
   const clocks = [new ManualClock(1_000_000)];
   const memory = new MemoryStateStore({ clock: clocks[0]! });
@@ -36,7 +36,7 @@ function machines() {
     for (let passed = 0; passed < ms; passed += 500)
       for (const clock of clocks) await clock.advanceAsync(500);
   };
-  /** Calls tools, and serves nothing. */
+  /** A process that calls tools and serves nothing. */
   const caller = async () => {
     const { clock, store } = connect();
     const primary = new FakeProvider(() => 'found');
@@ -66,7 +66,7 @@ function machines() {
       executor.execute({ id: String(Math.random()), name, input: {} });
     return { primary, call };
   };
-  /** Serves the catalogue, and calls nothing. */
+  /** A process that serves the catalogue and calls nothing. */
   const server = async () => {
     const { clock, store } = connect();
     const health = new PublishedHealth({ store, clock });

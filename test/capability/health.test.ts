@@ -54,7 +54,7 @@ describe('health', () => {
     expect(owned(registry.tools({ minSuccessRate: 0.76, requireCalls: true }))).toEqual([]);
   });
 
-  it('covers jobs in counts, summaries, and queries', async () => {
+  it('includes jobs in counts, summaries, and queries', async () => {
     const clock = new ManualClock(5_000);
     const registry = await CapabilityRegistry.load({ root: sample.root, clock });
     registry.recordJob('J', { success: false, latencyMs: 45 });
@@ -112,7 +112,7 @@ describe('an attached executor', () => {
   };
 
   it.each([true, false])(
-    "counts each call once (it shares the registry's log: %s)",
+    "counts each call once (the executor shares the registry's log: %s)",
     async (shareLog) => {
       const { capabilities, make } = await setUp(shareLog);
       const executor = make();

@@ -8,7 +8,7 @@ import { ToolManifestValidationError } from '../../src/capability/manifest/manif
 import { isDeepFrozen } from '../core/json-values.js';
 import { folderWith, LEAST } from './manifest-samples.js';
 
-/** The example of the documents. */
+/** The example from the recorded system's documents. */
 const SEARCH = {
   name: 'google_search',
   version: '1.0.0',
@@ -108,7 +108,8 @@ describe('a function map', () => {
     expect(map['a']!.callable({ x: 1 }, { callId: '7' })).toEqual([{ x: 1 }, { callId: '7' }]);
   });
 
-  // The original keeps functions without a manifest in the map, without metadata; here what nobody described is no tool.
+  // The recorded system keeps functions without a manifest in the map, without metadata. Here, only functions
+  // with a manifest become tools.
   it('omits functions that no manifest describes', async () => {
     const map = await loadFunctionMap({
       root: folderWith({ 'functions.json': [entry('x')] }),
@@ -134,7 +135,7 @@ describe('the function map of a persona', () => {
   const load = (options: Omit<LoadFunctionMapOptions, 'root'>) =>
     loadFunctionMap({ root: folderWith(FILES), ...options });
 
-  // The original takes the persona's map instead of the shared one; the documents call it a merged view.
+  // The recorded system uses only the persona's map. Its documents describe a merged view.
   it("has the shared tools and the persona's own tools, which replace shared tools of the same name", async () => {
     const map = await load({ persona: 'ECHO ' });
     expect(Object.keys(map)).toEqual(['shared', 'both', 'listed', 'own']);
@@ -160,7 +161,7 @@ describe('loading a function map from invalid manifests', () => {
       'personas/P/functions.json': [entry('c', { version: 1 })],
     });
 
-  // The original falls back to the shared map without a word.
+  // The recorded system silently falls back to the shared map.
   it('fails by default with every error', async () => {
     const error: unknown = await loadFunctionMap({ root: root(), persona: 'P' }).catch(
       (thrown: unknown) => thrown,

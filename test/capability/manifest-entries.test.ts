@@ -5,7 +5,7 @@ import { validate } from '@cfworker/json-schema';
 import { isDeepFrozen } from '../core/json-values.js';
 import { definitionWith, issuesWith, LEAST, read, type LooseEntry } from './manifest-samples.js';
 
-/** The example of the documents, which leaves out `idempotency_key`. */
+/** The example from the recorded system's documents, which omits `idempotency_key`. */
 const SEARCH = {
   name: 'google_search',
   version: '1.0.0',
@@ -25,7 +25,7 @@ const SEARCH = {
     required: ['query'],
   },
 };
-/** The static wrapper of the documents, which has no `parameters`, `version` and `auth`. */
+/** The static wrapper from the recorded system's documents, without `parameters`, `version`, and `auth`. */
 const WRAPPER = {
   name: 'browser_lookup',
   description: 'Proxy to the browser tool',

@@ -8,7 +8,7 @@ import { LEAST } from './manifest-samples.js';
 import { present, atlas as recordedRoot } from './manifest-tree.js';
 import { propertyRuns } from '../property-runs.js';
 
-/** More by the environment: `MUTATIONS=1000000`. */
+/** For more mutations, set `MUTATIONS=1000000`. */
 const MUTATIONS = propertyRuns(2_000);
 const SEED = Number(process.env['SEED'] ?? 1);
 
@@ -73,12 +73,12 @@ it(`loading ${MUTATIONS} mutated manifests returns tools, or errors with a locat
       ).slice(0, 5),
     );
 
-  /** Exchanges a value somewhere. */
+  /** Exchanges a random value. */
   const mutateData = (value: unknown): unknown => {
     const leaf = pick(leavesOf(value));
     return withLeaf(value, leaf.slice(0, Math.floor(random() * (leaf.length + 1))), pick(ODD));
   };
-  /** Removes, doubles or exchanges some characters. */
+  /** Removes, doubles, or exchanges some characters. */
   const mutateText = (text: string): string => {
     const at = Math.floor(random() * text.length);
     const length = Math.floor(random() * 8);
@@ -115,6 +115,6 @@ it(`loading ${MUTATIONS} mutated manifests returns tools, or errors with a locat
     }
   }
   expect(({} as Record<string, unknown>)['polluted']).toBeUndefined();
-  // Both happen often, or the mutations would say nothing.
+  // Both outcomes must be frequent, or the mutations test too little.
   expect(Math.min(outcomes.loaded, outcomes.refused)).toBeGreaterThan(MUTATIONS / 20);
 });

@@ -7,7 +7,7 @@ import { present, warnIfAbsent, atlas as recordedRoot } from './manifest-tree.js
 
 warnIfAbsent('recorded manifests');
 
-/** The 16 entries of the recorded files that their own schema refuses. */
+/** The 16 recorded entries that the recorded system's own schema refuses. */
 const INVALID = [
   ...[51, 52, 58, 61].map((index) => `functions.json /${index}/side_effects`),
   ...Array.from(
@@ -39,12 +39,12 @@ describe.skipIf(!present)('the recorded manifests', () => {
   });
 });
 
-/** The entries that are refused here and were accepted by the original schema. */
+/** Entries that are refused here but were accepted by the recorded system's schema. */
 const STRICTER: ReadonlyMap<string, string> = new Map([
   ['name_space', 'a blank is no name'],
   ['auth_envs_any', 'the documents describe "envs"; a number there is a mistake'],
 ]);
-/** The entries that are accepted here and were refused by the original schema. */
+/** Entries that are accepted here but were refused by the recorded system's schema. */
 const LOOSER: ReadonlyMap<string, string> = new Map([
   ...[
     'version',
@@ -64,15 +64,15 @@ const LOOSER: ReadonlyMap<string, string> = new Map([
   ['auth_scopes_str', 'one text of scopes is split at blanks'],
 ]);
 
-describe.skipIf(!present)('validation compared with the recorded results', () => {
+describe.skipIf(!present)('manifest validation', () => {
   it.each(
     recordedCases('schema_validation').map((each) => [each['name'] as string, each] as const),
-  )('agrees about %s, except for known differences', (name, { entry, valid, errors }) => {
+  )('has the recorded result for %s, or a known difference', (name, { entry, valid, errors }) => {
     const { issues } = read(entry as LooseEntry);
     const found = issues.filter(({ severity }) => severity === 'error');
     expect(found.length === 0).toBe((valid as boolean) ? !STRICTER.has(name) : LOOSER.has(name));
     if (found.length === 0 || STRICTER.has(name)) return;
-    // Of a missing key the original names the object, here the key is named.
+    // The recorded system reports a missing key at the object. Here, it's reported at the key.
     const recorded = (errors as readonly { readonly path: readonly (string | number)[] }[]).map(
       ({ path }) => `/${path.join('/')}`,
     );

@@ -2,7 +2,7 @@ import { readManifest } from '../../src/capability/manifest/read-manifest.js';
 import { golden, ManifestTree, present } from './manifest-tree.js';
 import type { ManifestIssue } from '../../src/capability/manifest/manifest-issue.js';
 
-/** The least an entry must say. */
+/** The minimum that an entry must contain. */
 export const LEAST = Object.freeze({
   name: 'sample',
   description: 'A sample',
@@ -16,7 +16,7 @@ export function read(...entries: readonly LooseEntry[]) {
   return readManifest(JSON.stringify(entries));
 }
 
-/** The usable definition of an entry with these keys besides the required ones. */
+/** Returns the definition of an entry with these keys and the required keys. */
 export function definitionWith(keys: LooseEntry = {}) {
   const { entries, issues } = read({ ...LEAST, ...keys });
   if (entries[0] === undefined)
@@ -26,7 +26,7 @@ export function definitionWith(keys: LooseEntry = {}) {
   return entries[0].entry.definition;
 }
 
-/** `pointer: message` of each issue of an entry with these keys besides the required ones. */
+/** Returns `pointer: message` for each issue of an entry with these keys and the required keys. */
 export function issuesWith(
   keys: LooseEntry,
   severity: ManifestIssue['severity'] = 'error',
@@ -36,11 +36,14 @@ export function issuesWith(
     .map(({ path, message }) => `${path}: ${message}`);
 }
 
-/** A folder with these files, as text or as JSON; it is removed after the tests of the file. */
+/**
+ * Returns a new folder with these files, given as text or data for JSON. It's removed after the tests of
+ * the file.
+ */
 export const folderWith = (files: Readonly<Record<string, unknown>>): string =>
   new ManifestTree(files).root;
 
-/** The cases of one section of the recorded behaviour. */
+/** Returns the cases in one section of the recorded behavior. */
 export function recordedCases(section: string): readonly Readonly<Record<string, unknown>>[] {
   type Cases = { readonly cases: readonly Readonly<Record<string, unknown>>[] };
   return present ? golden<Cases>(section).cases : [];

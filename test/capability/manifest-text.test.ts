@@ -82,7 +82,7 @@ describe("a manifest's text", () => {
     ]);
   });
 
-  it('with an infinite number loses only that entry', () => {
+  it('with an infinite number loses only the entry that contains the number', () => {
     const endless = JSON.stringify({ ...LEAST, name: 'endless', metadata: { a: 5 } });
     const text = `[${JSON.stringify({ ...LEAST, name: 'good' })}, ${endless.replace('5', '1e999')}]`;
     const { entries, issues } = readManifest(text);

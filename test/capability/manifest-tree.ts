@@ -11,7 +11,7 @@ export class ManifestTree {
     for (const [file, content] of Object.entries(files)) this.write(file, content);
   }
 
-  /** Writes a file: text as it is, anything else as JSON. */
+  /** Writes a file. Text is written unchanged, and other values as JSON. */
   write(file: string, content: unknown): void {
     const path = join(this.root, file);
     mkdirSync(dirname(path), { recursive: true });
@@ -71,7 +71,7 @@ export function taskEntry(name: string, fields: object = {}): object {
   };
 }
 
-/** `name@owner` of each. */
+/** Returns `name@owner` for each item. */
 export function owned(items: readonly Pick<CapabilityTool, 'owner' | 'name'>[]): readonly string[] {
   return items.map(({ owner, name }) => `${name}@${owner ?? 'shared'}`);
 }
@@ -81,7 +81,7 @@ export const atlas = join(shared, 'data/atlas');
 export const present =
   existsSync(join(shared, 'golden/atlas.json')) && existsSync(join(atlas, 'functions.json'));
 
-/** Says once that the tests of a file do not run. */
+/** Prints once that the tests of a file don't run. */
 export function warnIfAbsent(what: string): void {
   if (!present) console.warn(`${what}: skipped, the recorded data is not beside the checkout`);
 }
@@ -90,7 +90,7 @@ export function readShared(path: string): unknown {
   return JSON.parse(readFileSync(join(shared, path), 'utf8'));
 }
 
-/** A section of the recorded behaviour. */
+/** Returns one section of the recorded behavior. */
 export function golden<T>(section: string): T {
   return (readShared('golden/atlas.json') as Record<string, T>)[section]!;
 }

@@ -22,7 +22,7 @@ const names = (registry: Iterable<{ readonly name: string }>) =>
   [...registry].map(({ name }) => name).sort();
 
 describe('the registry for a persona', () => {
-  it("has the shared tools and the persona's own tools, but no tools reserved for others", async () => {
+  it("has the shared tools and the persona's own tools, but no tools reserved for other personas", async () => {
     const registry = await CapabilityRegistry.load({ root: sample().root });
     expect(names(registry.registryFor(' ATLAS '))).toEqual(['both', 'own', 'shared']);
     expect(registry.registryFor('Atlas').get('both')!.version).toBe('2.0.0');
@@ -52,8 +52,8 @@ describe('the registry for a persona', () => {
   });
 });
 
-describe('compatibility', () => {
-  it('reports whether the requesting persona may use an item, including allowlists', async () => {
+describe("an item's compatibility", () => {
+  it('tells whether the requesting persona may use the item, and takes allowlists into account', async () => {
     const tree = sample();
     tree.write('jobs.json', [
       jobEntry('J', { personas: ['Atlas', 'nova'] }),

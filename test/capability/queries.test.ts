@@ -16,7 +16,7 @@ import { definitionOf } from '../../src/tool/tool-definition.js';
 
 warnIfAbsent('capability queries');
 
-/** Tools of a source each, so that owners and versions can be anything. */
+/** Each tool has its own source, so owners and versions can be anything. */
 async function withTools(
   tools: readonly {
     readonly name: string;
@@ -128,7 +128,7 @@ describe('CapabilityRegistry.tools', () => {
 });
 
 describe('version constraints', () => {
-  /** Constraints that the original understood; of the others it let nothing through, or anything. */
+  /** Constraints that the recorded system understood. For other constraints, it returned no tools or all tools. */
   const UNDERSTOOD = [
     '>=1.2',
     '>=1.2.0',
@@ -154,7 +154,8 @@ describe('version constraints', () => {
     for (const { version, constraint, output } of golden<{ readonly cases: readonly Case[] }>(
       'version_match',
     ).cases) {
-      // What is no release was compared as text, and a version without all its parts was less than itself.
+      // The recorded system compared prereleases as text, and ranked an incomplete version below the same
+      // complete version.
       if (
         !/^\d+\.\d+\.\d+$/.test(version ?? '') ||
         (constraint !== null && !UNDERSTOOD.includes(constraint))
@@ -170,7 +171,7 @@ describe('version constraints', () => {
     expect(compared).toBeGreaterThan(40);
   });
 
-  // Each of these differs from the original on purpose.
+  // These results differ from the recorded system on purpose.
   it.each<[string, string, boolean]>([
     ['1.2.3', '^1.2', true],
     ['2.0.0', '^1.2', false],
@@ -222,14 +223,14 @@ describe('queries by persona', () => {
     for (const { personas, tokens, output } of golden<{ readonly cases: readonly Case[] }>(
       'job_persona_filter',
     ).cases) {
-      // No job without personas passes its check, and the original was handed these names in lower case.
+      // Jobs need a persona to be valid, and the recorded system got these names in lower case.
       if (personas.length === 0 || tokens.includes('ATLAS')) continue;
       const tree = new ManifestTree({
         'functions.json': [],
         'jobs.json': [jobEntry('Job', { personas })],
       });
       const registry = await CapabilityRegistry.load({ root: tree.root });
-      // The job is shared: without what is shared it is gone whatever its personas.
+      // The job is shared, so excluding shared items excludes it for every persona.
       expect(
         registry.jobs({ personas: tokens }).length === 1,
         JSON.stringify({ personas, tokens }),

@@ -47,11 +47,11 @@ describe.runIf(present)('the recorded manifest folder', () => {
     const recorded = readShared(`data/atlas/${file}`) as Recorded;
     const registry = await load();
     const summary = registry.summary({ persona });
-    // Entries that are wrong by their own schema. The original listed them all the same.
+    // Entries that the recorded system's own schema refuses. The recorded system listed them anyway.
     const wrong = new Set(
       registry.findings.map(({ entryName, owner }) => `${entryName}@${owner ?? 'shared'}`),
     );
-    // Personas are ordered in any case here, capitals first there.
+    // Personas are ordered case-insensitively here. The recorded system put capitals first.
     const tools = inOrder(recorded.tools.filter((tool) => !wrong.has(keyOf(tool))));
     expect(summary.tools.map(keyOf)).toEqual(tools.map(keyOf));
     summary.tools.forEach((tool, index) => {
@@ -78,14 +78,14 @@ describe.runIf(present)('the recorded manifest folder', () => {
     expect(summary.jobs.map(withoutHealth)).toMatchObject(
       inOrder(recorded.jobs).map(withoutHealth),
     );
-    // For nobody in particular the original listed the shared tasks alone.
+    // Without a persona, the recorded system listed only the shared tasks.
     const tasks =
       persona === null ? summary.tasks.filter((task) => task.persona === null) : summary.tasks;
-    // Here tasks are in the order of everything else, there by their names alone.
+    // Tasks have the same order as other items here. The recorded system ordered them only by name.
     expect([...tasks].sort(byName)).toMatchObject([...recorded.tasks].sort(byName));
   });
 
-  it("has a registry for every persona, with the persona's own tools instead of shared ones", async () => {
+  it("has a registry for every persona, with the persona's own tools instead of shared tools of the same name", async () => {
     const registry = await load();
     for (const persona of registry.personas)
       expect(registry.registryFor(persona).size, persona).toBeGreaterThan(70);
@@ -114,7 +114,7 @@ function withoutHealth(item: object): object {
   return { ...item, health: undefined };
 }
 
-/** The original wrote the intervals of providers as decimal numbers and left empty configurations out. */
+/** The recorded system wrote provider intervals as decimal numbers and omitted empty configurations. */
 function withoutRest(providers: unknown): unknown {
   return (providers as readonly Record<string, unknown>[]).map(
     ({ name, priority, health_check_interval }) => ({

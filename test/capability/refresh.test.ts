@@ -17,7 +17,7 @@ import { propertyRuns } from '../property-runs.js';
 const definition = (name: string, description = 'A tool'): ToolDefinition =>
   definitionOf({ name, description, inputSchema: { type: 'object' } });
 
-/** A source whose next answers a test decides. */
+/** A source whose next answer the test decides. */
 class TestSource implements CapabilitySource {
   readonly name = 'server';
   readonly asked: boolean[] = [];
@@ -113,7 +113,7 @@ describe('a refresh', () => {
       },
       { severity: 'error', kind: 'unreadable', file: 'skills.json' },
     ]);
-    // Broken in another way: still the content from before both.
+    // The file is broken in a different way, and the content from before both edits is kept.
     tree.write('functions.json', 'null');
     await registry.refresh();
     expect(owned(registry.tools())).toEqual(['a@shared', 'n@Nova']);
@@ -135,7 +135,7 @@ describe('a refresh', () => {
     expect(registry.findings).toMatchObject([{ kind: 'unreadable', severity: 'error' }]);
   });
 
-  it('leads to the same state as a new registry after any edits', async () => {
+  it('leads to the same state as loading a new registry, after any edits', async () => {
     const file = fc.constantFrom(
       'functions.json',
       'personas/Atlas/functions.json',
@@ -177,8 +177,8 @@ describe('a refresh', () => {
   });
 });
 
-describe('reading during a refresh', () => {
-  it("doesn't change lists and registries that were already returned", async () => {
+describe('a refresh', () => {
+  it("doesn't change lists and registries that the program already has", async () => {
     const tree = new ManifestTree({ 'functions.json': [toolEntry('a', { version: '1.0.0' })] });
     const registry = await CapabilityRegistry.load({ root: tree.root });
     const before = registry.tools();
@@ -193,7 +193,7 @@ describe('reading during a refresh', () => {
     expect(Object.isFrozen(before)).toBe(true);
   });
 
-  it('returns either none or all changes of two files', async () => {
+  it('makes the changes of two files visible at the same time', async () => {
     const tree = new ManifestTree({
       'functions.json': [toolEntry('a', { version: '1.0.0' })],
       'personas/Atlas/functions.json': [toolEntry('b', { version: '1.0.0' })],
@@ -320,7 +320,7 @@ describe('CapabilityRegistry.load', () => {
   });
 });
 
-/** A source that tells of changes. */
+/** A source that announces changes. */
 class TellingSource extends TestSource {
   readonly listeners = new Set<(tools: SourceTools) => void>();
 

@@ -39,7 +39,7 @@ describe('CapabilityRegistry.search', () => {
     expect(hits[0]!.tool).toBe(capabilities.tool('glow', 'Nova'));
   });
 
-  it('returns accepted hits up to the limit, and separately every tool with a matching word', async () => {
+  it('returns the accepted hits up to the limit, and also a list of all tools with a matching word', async () => {
     const capabilities = await CapabilityRegistry.load({ root: tree().root, env: {} });
     const { hits, having } = capabilities.search('weather glow', {
       limit: 1,

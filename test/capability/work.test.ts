@@ -21,7 +21,7 @@ async function load(files: Readonly<Record<string, unknown>>): Promise<Capabilit
 }
 
 describe('a job or task that extends another', () => {
-  it("inherits every key that it doesn't set itself, without merging values", async () => {
+  it("inherits the keys that it doesn't set, and doesn't merge values of keys that it sets", async () => {
     const registry = await load({
       'jobs.json': [
         jobEntry('J', {
@@ -49,7 +49,7 @@ describe('a job or task that extends another', () => {
     expect(own!.manifest.escalation_policy).not.toHaveProperty('notes');
   });
 
-  it('of a persona inherits from the shared entry of the same name, even without extends', async () => {
+  it('inherits from the shared entry of the same name if it belongs to a persona, even without extends', async () => {
     const registry = await load({
       'tasks.json': [taskEntry('T', { tags: ['x'] })],
       'personas/Atlas/tasks.json': [{ name: ' T ', summary: 'mine' }],
@@ -67,7 +67,7 @@ describe('a job or task that extends another', () => {
     );
   });
 
-  it("inherits through a chain of bases, preferring the persona's own entries to shared ones", async () => {
+  it("inherits through a chain of bases, and prefers the persona's own entries to shared entries", async () => {
     const registry = await load({
       'tasks.json': [
         taskEntry('Base', { priority: 'low', tags: ['base'] }),
@@ -88,7 +88,7 @@ describe('a job or task that extends another', () => {
     ]);
   });
 
-  it.runIf(present)('is merged into the recorded result', async () => {
+  it.runIf(present)('is merged with its base as recorded', async () => {
     type Case = {
       readonly entry: Record<string, unknown>;
       readonly known: Record<string, object>;
@@ -98,9 +98,9 @@ describe('a job or task that extends another', () => {
     for (const { entry, known, output } of golden<{ readonly cases: readonly Case[] }>(
       'merge_with_base',
     ).cases) {
-      if (output?.['name'] === 'N') continue; // Without a base it lacks what a job must have.
+      if (output?.['name'] === 'N') continue; // Without a base, the entry lacks required keys.
       const shared = Object.values(known).map((base) => ({ ...base, ...rest }));
-      // Recorded with half a policy, which is refused here.
+      // The recorded entry has an incomplete policy, which is refused here.
       const policy =
         (entry['escalation_policy'] as object | undefined) === undefined
           ? {}
@@ -135,7 +135,7 @@ describe('a job or task that extends another', () => {
       ],
     ],
     ['a missing entry', [{ name: 'A', extends: 'Nowhere' }]],
-  ])('is omitted, and other entries are kept, if it extends %s', async (_, entries) => {
+  ])('is left out, while other entries are kept, if it extends %s', async (_, entries) => {
     const registry = await load({ 'tasks.json': [...entries, taskEntry('Good')] });
     expect(owned(registry.tasks())).toEqual(['Good@shared']);
     expect(registry.findings).toHaveLength(entries.length);
@@ -224,8 +224,8 @@ describe('the tools of jobs', () => {
   });
 });
 
-describe('a dangling reference', () => {
-  it('is listed on the skill or job, and reported as a warning', async () => {
+describe('a reference to another item', () => {
+  it('is listed on the skill or job, and reported as a warning, if the item is missing', async () => {
     const registry = await load({
       'functions.json': [toolEntry('web_search')],
       'personas/Atlas/functions.json': [toolEntry('own')],
@@ -277,7 +277,7 @@ describe('a dangling reference', () => {
     ]);
   });
 
-  it('is resolved as soon as the item is added', async () => {
+  it('is resolved as soon as the missing item is added', async () => {
     const tree = new ManifestTree({
       'functions.json': [],
       'skills.json': [skillEntry('S', { required_tools: ['late'] })],

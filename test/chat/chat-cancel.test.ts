@@ -45,9 +45,9 @@ const SCRIPT: readonly ScriptedAnswer[] = [
 ];
 
 /**
- * Runs a chat through everything that it can wait for, and reports each such point.
+ * Runs a chat that waits for everything it can wait for, and reports each of these points.
  *
- * @param point is called at each point, and its result is awaited.
+ * @param point Called at each point. The chat waits for its result.
  */
 function chatThrough(point: (name: string) => unknown, signal: AbortSignal) {
   const started: string[] = [];
@@ -121,7 +121,7 @@ function chatThrough(point: (name: string) => unknown, signal: AbortSignal) {
 
 const ENDS = ['cancelled', 'manual_tool_calls'];
 
-/** Cancels a chat at one point, and checks everything that must be true then. */
+/** Cancels a chat at one point, and checks that the outcome is valid. */
 async function cancelledChat(
   arrange: (cancel: () => void) => {
     readonly point?: (name: string) => unknown;

@@ -20,7 +20,7 @@ export const reads = {
 } as const;
 export const nothing = z.object({});
 
-/** Returns a tool whose function decides the outcome of its calls. */
+/** Returns a tool that calls the given function to decide each outcome. */
 export function toolOf(
   name: string,
   execute:
@@ -41,7 +41,7 @@ export function toolOf(
   });
 }
 
-/** Returns a tool for each outcome, and how often each ran. */
+/** Returns one tool for each outcome, and counts how often each tool ran. */
 export function sampleTools() {
   const ran: string[] = [];
   const counted = (
@@ -79,7 +79,7 @@ export function sampleTools() {
   return { tools, ran };
 }
 
-/** Returns a promise that a test settles when it wants. */
+/** Returns a promise that a test can settle at any time. */
 export function gate<T = void>(): {
   readonly opened: Promise<T>;
   readonly open: (value: T) => void;
@@ -93,8 +93,8 @@ const partsOf = (message: ChatMessage): readonly { readonly type: string }[] =>
   typeof message.content === 'string' ? [] : message.content;
 
 /**
- * Returns the calls of a thread without a result directly after them. Throws if services wouldn't
- * accept the thread.
+ * Returns the calls in a thread that have no result directly after them. Throws if model services
+ * wouldn't accept the thread.
  */
 export function openCalls(messages: readonly ChatMessage[]): readonly string[] {
   const open: string[] = [];
@@ -115,7 +115,7 @@ export function openCalls(messages: readonly ChatMessage[]): readonly string[] {
   return open;
 }
 
-/** Returns true if any model would accept the thread once pending calls have results. */
+/** Returns true if any model would accept the thread once all pending calls have results. */
 export function isSendable({
   messages,
   pending,

@@ -4,7 +4,7 @@ import { chat, scriptedModel, streamChat, type ChatResult } from '../../src/chat
 import { isSendable, sampleTools } from './chat-cases.js';
 import { propertyRuns } from '../property-runs.js';
 
-/** The tools of one turn, and the reason that each would give alone. */
+/** The tools of one turn, and the reason for which each would halt the chat. */
 const REASONS = {
   asks: 'ask_user',
   fails: 'tool_error',
@@ -55,8 +55,8 @@ const expected = (names: readonly Name[], { haltWhen = false, maxTurns = 8 }) =>
 describe('several reasons to halt', () => {
   const names = Object.keys(REASONS) as Name[];
 
-  // At most four calls, because the fifth equal one counts as a loop.
-  it('haltedReason follows the documented precedence for any calls, and every pending call is reported', async () => {
+  // At most four calls, because the fifth equal call would count as a loop.
+  it('haltedReason follows the documented precedence for any combination of calls, and every pending call is reported', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(fc.constantFrom(...names), { minLength: 1, maxLength: 4 }),

@@ -11,8 +11,8 @@ import {
 } from '../../src/chat.js';
 import { gate, isSendable, outputsOf, results, sampleTools, toolOf } from './chat-cases.js';
 
-// The behavior of the system that this one continues, case by case: the loop, manual tools,
-// questions, events.
+// The recorded behavior of the recorded system, case by case: the loop, manual tools, questions, and
+// events.
 
 type Calls = readonly (readonly [id: string, name: string])[];
 const calling = (...calls: Calls): ScriptedAnswer => ({
@@ -101,7 +101,7 @@ describe('the tools of one turn', () => {
       'in the hook',
     ],
     ['returns an invalid decision', () => 'perhaps', 'perhaps'],
-  ])('if onToolError %s, the run ends without calling it again', async (_what, decide, message) => {
+  ])('the run ends the first time that onToolError %s', async (_what, decide, message) => {
     let asked = 0;
     const { run } = setUp([calling(['a', 'fails'])]);
     const result = await run({ onToolError: () => ((asked += 1), decide() as 'halt') });
@@ -152,7 +152,7 @@ describe('the tools of one turn', () => {
     },
   );
 
-  it("if two calls halt, the first in the model's order determines haltedReason", async () => {
+  it("if two calls halt, the first call in the model's order determines haltedReason", async () => {
     const other = gate();
     const { halt } = await import('../../src/index.js');
     const tools = [
@@ -224,7 +224,7 @@ describe('the chat loop', () => {
     ).rejects.toThrow(new RangeError('mine'));
   });
 
-  it('a result lists its turns in order, and has the text and calls of the last turn', async () => {
+  it("the chat's result lists the turns in order, and has the text and calls of the last turn", async () => {
     const { run } = setUp([
       { text: 'one', calls: [{ id: 'a', name: 'weather' }] },
       { text: 'two', calls: [{ id: 'b', name: 'echo' }] },
@@ -246,7 +246,7 @@ describe('the chat loop', () => {
 });
 
 describe('manual mode', () => {
-  it('manual mode runs no calls and leaves them all to the caller', async () => {
+  it('manual mode runs no calls and leaves all calls to the caller', async () => {
     const { run, ran } = setUp([calling(['a', 'weather'], ['b', 'charge'])]);
     const result = await run({ mode: 'manual' });
     expect(result).toMatchObject({

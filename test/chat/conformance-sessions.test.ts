@@ -10,7 +10,7 @@ import {
 } from '../../src/chat.js';
 import { isSendable, sampleTools, toolOf, user } from './chat-cases.js';
 
-// The behavior of the system that this one continues, case by case: questions and sessions.
+// The recorded behavior of the recorded system, case by case: questions and sessions.
 
 const calling = (...calls: readonly (readonly [id: string, name: string])[]): ScriptedAnswer => ({
   calls: calls.map(([id, name]) => ({ id, name })),

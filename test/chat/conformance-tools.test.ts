@@ -41,7 +41,7 @@ describe('compact tools', () => {
     calls: [{ id, name: 'find_tools', input: { names } }],
   });
 
-  it('the model sees a compact tool as one line with its required parameters, and the search tool', async () => {
+  it('the model sees one line with the required parameters for a compact tool, and also gets the search tool', async () => {
     const { names, requests } = await run(['hi'], [x(), plain, y]);
     expect(names).toEqual(['find_tools', 'x', 'plain', 'y']);
     expect(requests[0]!.tools[1]).toMatchObject({
@@ -98,7 +98,7 @@ describe('compact tools', () => {
     ]);
   });
 
-  it('manual mode leaves calls to the search tool to the caller, too', async () => {
+  it('manual mode also leaves calls to the search tool to the caller', async () => {
     const { result } = await run([help('h', 'x')], [x()], { mode: 'manual' });
     expect(result.pending.map(({ callId, toolName }) => [callId, toolName])).toEqual([
       ['h', 'find_tools'],

@@ -37,7 +37,7 @@ describe('an encoded result', () => {
     ['a promise', { later: Promise.resolve(1) }],
     ['NaN', { n: Number.NaN }],
     ['a function', { run: () => 1 }],
-  ])('encodeValue throws for a value with %s, because JSON would lose it', (_what, value) => {
+  ])("encodeValue throws for a value with %s, because JSON can't store it", (_what, value) => {
     expect(() => encodeValue(value)).toThrow(TypeError);
   });
 

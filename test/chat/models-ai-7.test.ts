@@ -15,7 +15,7 @@ describe.skipIf(!isInstalled)(
   'version 7 of the AI SDK on Node 22 (skipped without npm ci --prefix test/node22)',
   () => {
     it('chats and sessions behave the same with version 7 as with version 6', async () => {
-      // Next to the packages for Node 22, so `ai` is found there and not in the project.
+      // The bundle is next to the packages for Node 22, so it imports their version of `ai`.
       const folder = mkdtempSync(join(FOLDER, 'bundle-'));
       onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
       const outfile = join(folder, 'check.mjs');

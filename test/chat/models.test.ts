@@ -87,10 +87,10 @@ async function streamedResult(
   return { events, result: (last as Extract<ChatEvent, { type: 'chat-completed' }>).result };
 }
 
-/** The parts that differ between two runs. */
+/** Fields that differ between two runs. */
 const RANDOM = /"(id|conversationId|createdAt)":("[0-9a-f-]{36}"|\d+)/g;
 
-/** Asks both ways. The results must be the same. */
+/** Calls the model with and without streaming, and expects the same results. */
 async function both(answers: readonly (readonly Content[])[], options: Partial<ChatOptions>) {
   const asked = modelOf(...answers);
   const watched = modelOf(...answers);
@@ -210,7 +210,7 @@ describe('an AI SDK model', () => {
     },
   );
 
-  it('a call keeps the arguments as the model wrote them, next to the parsed ones', async () => {
+  it('a call has the parsed arguments and also the arguments as the model wrote them', async () => {
     const { result } = await both(
       [[call('a', 'ping', '{ "n" : 1.0 }'), call('b', 'ping', '{"n":1}')], [text('ok')]],
       { tools: [ping] },
@@ -223,7 +223,7 @@ describe('an AI SDK model', () => {
     expect(Session.create({ messages: result.messages }).messages).toEqual(result.messages);
   });
 
-  it.each(['', 'null'])('arguments sent as %j count as an empty object', async (written) => {
+  it.each(['', 'null'])('arguments sent as %j become an empty object', async (written) => {
     const { result } = await both([[call('a', 'ping', written)], [text('ok')]], { tools: [ping] });
     expect(outputsOf(result.messages)).toEqual({ a: { type: 'text', value: 'pong' } });
   });

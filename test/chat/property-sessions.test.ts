@@ -25,11 +25,11 @@ import {
 } from './session-world.js';
 import { propertyRuns } from '../property-runs.js';
 
-/** Kinds whose work never starts. */
+/** The kinds of calls whose work never starts. */
 const NEVER_BEGUN: ReadonlySet<Kind> = new Set(['manual', 'unknown', 'invalid']);
 
 /**
- * A process that can be killed at one of its writes: before the write, or after it but before the
+ * A process that can be killed at one of its writes: before the write, or after the write but before the
  * answer.
  */
 class Process {
@@ -52,7 +52,7 @@ class Process {
     this.executor = newExecutor(world, this);
   }
 
-  /** Runs some work. Returns `died` if the process is killed during it, at write number `at`. */
+  /** Runs some work. Returns `died` if write number `at` killed the process. */
   async run<T>(work: () => Promise<T>, at: number, afterWriting: boolean): Promise<T | 'died'> {
     const died = new Promise<'died'>((resolve) => (this.#die = () => resolve('died')));
     this.#left = at;
@@ -80,11 +80,11 @@ interface Played {
   readonly world: World;
   readonly deaths: number;
   readonly cancels: number;
-  /** Calls whose outcome nobody knew. */
+  /** Calls whose outcome was unknown. */
   readonly uncertain: ReadonlySet<string>;
 }
 
-/** The store and processes for a script. */
+/** The store and the processes that play a script. */
 interface Stage {
   readonly shared?: StateStore;
   readonly world?: World;
@@ -93,7 +93,7 @@ interface Stage {
 }
 
 /**
- * Plays a script in one process after another, with random people and accidents, until the model
+ * Plays a script in one process after another, with random user decisions and crashes, until the model
  * has given its last answer.
  */
 async function play(
@@ -119,7 +119,7 @@ async function play(
       return { session, world, uncertain, ...counts };
     if (session.pending.length > 0 && !chance(0.1)) {
       session = decide(session, pick(session.pending));
-      if (chance(0.5)) session = await session.save(); // Otherwise the decision is lost with the process.
+      if (chance(0.5)) session = await session.save(); // Otherwise the decision is lost when the process dies.
       if (chance(0.2)) session = await elsewhere();
       continue;
     }
@@ -197,7 +197,7 @@ async function play(
       if (givenUp.signal.aborted) counts.cancels += 1;
       if (ended !== 'died') return ended.session;
     } catch (error) {
-      // It was tried although something was pending.
+      // The session was continued although something was pending.
       if (from.pending.length > 0 && isToolError(error, 'INVALID_STATE')) return from;
       throw error;
     }
@@ -207,8 +207,8 @@ async function play(
 }
 
 /**
- * Checks what is always true: the thread can be sent, the snapshot equals the session, and nothing
- * ran twice unless a user asked for it.
+ * Checks what must always hold: the thread can be sent, the snapshot equals the session, and no call ran
+ * twice unless a user requested it.
  */
 function assertHealthy(session: Session, script: Script, world: World): void {
   assertSendable(session.messages);
@@ -222,7 +222,7 @@ function assertHealthy(session: Session, script: Script, world: World): void {
   }
 }
 
-/** Checks that a call's result fits what the call does and what people decided. */
+/** Checks that a call's result matches the call's tool and the user's decisions. */
 function assertResult(
   script: Script,
   id: string,
@@ -291,7 +291,7 @@ describe('random conversations', () => {
       }),
       { numRuns: propertyRuns(250) },
     );
-    // Makes sure that the accidents really happened.
+    // Makes sure that crashes and aborts really happened.
     expect(Math.min(deaths, cancels, uncertain)).toBeGreaterThan(0);
   });
 });

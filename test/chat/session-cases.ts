@@ -2,7 +2,7 @@ import { scriptedModel, type ChatEngine, type ScriptedAnswer } from '../../src/c
 import { isToolError, type ToolExecutor } from '../../src/index.js';
 import { newExecutor, World, type Kind } from './session-world.js';
 
-/** Returns a call of a scripted answer. Its tool does what its name says. */
+/** Returns a call for a scripted answer. The tool's name tells what the tool does. */
 export function call(id: string, name: Kind, input: object = {}) {
   return { id, name, input: { of: id, ...input } };
 }
@@ -12,7 +12,7 @@ export interface Case {
   readonly world: World;
 }
 
-/** Returns an engine whose model gives these answers. Its tools count their starts in `world`. */
+/** Returns an engine with a model that gives these answers. `world` counts how often each tool started. */
 export function newCase(
   answers: readonly ScriptedAnswer[],
   more: Partial<ChatEngine> = {},
@@ -28,7 +28,7 @@ export function newCase(
   };
 }
 
-/** Returns the code of the refusal, or `fine` if there was none. */
+/** Returns the error code, or `fine` if nothing was refused. */
 export function codeOf(promise: Promise<unknown>): Promise<string> {
   return promise.then(
     () => 'fine',

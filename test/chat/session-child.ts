@@ -5,9 +5,11 @@ import { RedisStateStore } from '../../src/state.js';
 import { newExecutor, scriptOf, World, type Script } from './session-world.js';
 
 /**
- * One of several processes, one after the other or at once, that go on with one session until it is completed; each may be killed.
+ * One of several processes that continue the same session until it's completed. They run one after
+ * another or at once, and each can be killed.
  *
- * It writes a line into a file for each effect, and prints one at each checkpoint. Of a call that may have run it says so.
+ * It writes a line to a file for each effect, and prints a line at each checkpoint. If the outcome of a
+ * call is unknown, it submits "may have run" as the call's result.
  */
 const [url = '', file = '', scriptJson = '[]'] = process.argv.slice(2);
 const script = JSON.parse(scriptJson) as Script;

@@ -66,7 +66,7 @@ describe('pending calls', () => {
     );
   });
 
-  it('repeating a decision changes nothing, and a different decision is refused, even after the turn', async () => {
+  it('repeating a decision changes nothing, and a different decision about the same call is refused, even after the turn', async () => {
     const { engine, session } = await waiting(
       ['m', 'manual'],
       ['p', 'pay'],
@@ -89,7 +89,7 @@ describe('pending calls', () => {
     for (const on of [decided, closed, copyOf(closed)]) {
       for (const [id, take] of Object.entries(decide))
         expect([id, codeIn(take(on))]).toEqual([id, 'no change']);
-      expect(codeIn(on.submitToolResult('m', { a: [2], b: 1 }))).toBe('no change'); // The data is equal whatever the order of its keys.
+      expect(codeIn(on.submitToolResult('m', { a: [2], b: 1 }))).toBe('no change'); // The data is equal for any order of keys.
       const others = [
         on.submitToolResult('m', { b: 2 }),
         on.deny('p'),
@@ -127,13 +127,13 @@ describe('an approval', () => {
     const { session: refused } = await sessionOf(
       session.approve('p', { input: { of: 1 } }),
     ).continue(engine);
-    // It wasn't the model's mistake, so the model isn't told about it.
+    // The user made the mistake, so the model isn't told about it.
     expect(resultsIn(refused.messages)).toEqual([]);
     expect(refused.pending).toMatchObject([{ kind: 'approval', callId: 'p' }]);
     expect(world.starts.size).toBe(0);
   });
 
-  it('edited arguments that raise the danger need another approval, and the call then runs with them', async () => {
+  it('edited arguments that raise the danger need another approval, and the call then runs with the edited arguments', async () => {
     const { engine, session, world } = await waiting(['p', 'pay', { amount: 1 }]);
     const { session: again, result } = await sessionOf(
       session.approve('p', { input: { of: 'p', amount: 5000 } }),
@@ -213,7 +213,7 @@ describe('an approval', () => {
 });
 
 describe('a denial', () => {
-  it('a denied call gets its result without running', async () => {
+  it("a denied call gets a result that reports the denial, and doesn't run", async () => {
     const { engine, session, world } = await waiting(['p', 'pay'], ['m', 'manual'], ['q', 'ask']);
     const { session: last } = await sessionOf(
       sessionOf(sessionOf(session.deny('p')).deny('m', 'not here')).deny('q'),
@@ -228,7 +228,7 @@ describe('a denial', () => {
 });
 
 describe('edited arguments', () => {
-  it("an uncertain call keeps the user's edited arguments, and reruns with them", async () => {
+  it('an uncertain call keeps the arguments that the user edited, and a rerun uses the edited arguments', async () => {
     const { session, engine, world } = await waiting(['p', 'pay', { amount: 9 }]);
     const changed = { of: 'p', amount: 5 };
     let lost: unknown;

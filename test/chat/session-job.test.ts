@@ -28,7 +28,7 @@ it("a restored session keeps its job, and the catalogue counts the job's success
 
 it('a run that ends with an error counts as a failed job', async () => {
   const { clock, jobs, health } = await setUp();
-  const model = scriptedModel([]); // The model has no answer.
+  const model = scriptedModel([]); // The scripted model has no answer, so the run fails.
   const { session } = await Session.create({ job: 'Report' }).start({ jobs, clock, model }, 'Go');
   expect([session.status, health().job.failure]).toEqual(['error', 1]);
 });

@@ -14,7 +14,7 @@ import { program, ROOT } from '../programs.js';
 
 warnIfNoRedis('sessions of processes that are killed');
 
-/** Runs a process and kills it once it has printed a number of lines. @returns its lines. */
+/** Runs a process and kills it after it has printed a number of lines. @returns The lines. */
 async function run(args: readonly string[], killAt: number): Promise<readonly string[]> {
   const child = spawn(process.execPath, [program('test/chat/session-child.ts'), ...args], {
     cwd: ROOT,
@@ -72,8 +72,7 @@ describe.skipIf(!redisPresent)(
         .split('\n')
         .filter((line) => line !== '' && kindOf(script, line) !== 'idempotent');
       expect(effects.filter((id, at) => effects.indexOf(id) !== at)).toEqual([]);
-      // Work that didn't run is reported that way, and work that ran isn't lost: at worst its
-      // outcome is unknown.
+      // If a call had no effect, its result must say that the call may have run.
       const output = new Map(results);
       for (const id of script.flatMap((turn, at) =>
         turn.map((_, position) => callId(at, position)),

@@ -12,8 +12,8 @@ const kindsOf = (session: Session | undefined): readonly string[] =>
   (session?.pending ?? []).map(({ kind, callId }) => `${kind} ${callId}`);
 
 /**
- * Returns a session with calls that were approved, denied, run, and left, in a store that then
- * restarts with its data of that time.
+ * Returns a session with two approved calls, a denied call, and a manual call with a result. Its store
+ * can restart with the data saved at that time.
  */
 async function rolledBack() {
   const server = new RestartingStore(new ManualClock(1_000_000));
@@ -45,10 +45,10 @@ describe('a session in a store that restarts', () => {
     expect(kindsOf(opened)).toEqual(['approval p', 'approval q']);
     expect(await codeOf(opened.continue(engine))).toBe('INVALID_STATE');
     expect([...world.starts.values()]).toEqual([1, 1]);
-    // A denial and a result still count, and an approval has to be given again.
+    // The denial and the result are kept, and the approval must be repeated.
     expect(opened.deny('r')).toMatchObject({ ok: true, applied: false });
     expect(opened.approve('p')).toMatchObject({ ok: true, applied: true });
-    // Continues in another process, because this one remembers which calls it ran.
+    // Another process continues, because this process remembers which calls it ran.
     const elsewhere = newCase(['done'], {}, world);
     const { session: last } = await opened
       .deny('q', 'it was paid')
@@ -125,7 +125,7 @@ describe('a session in a store that restarts', () => {
       ['restarted', expect.stringContaining('Open it again')],
     );
     expect(world.starts.size).toBe(0);
-    // A decision made on it before isn't kept either.
+    // The store also refuses to save a decision that was made on this session.
     expect(await codeOf(session.save())).toBe('STALE_SESSION');
     expect(kindsOf(await sessions.open('s'))).toEqual(['approval p', 'approval q']);
   });
@@ -156,7 +156,7 @@ describe.skipIf(!redisPresent)(
     });
 
     it.each([false, true])(
-      'an old process gets STALE_SESSION, and a new one requests approvals again (trusted store: %s)',
+      'an old process gets STALE_SESSION, and a new process requests approvals again (trusted store: %s)',
       async (trusted) => {
         const id = `s-${trusted}`;
         const world = new World();

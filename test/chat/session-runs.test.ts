@@ -79,7 +79,7 @@ describe('a call started by a process that died', () => {
 });
 
 describe('concurrent calls', () => {
-  it('the store ends up with the final session, however the saves of concurrent calls interleave', async () => {
+  it('the store ends up with the final session, in whatever order concurrent calls are saved', async () => {
     const random = seededRandom(11);
     for (let run = 0; run < 100; run += 1) {
       const shared = new MemoryStateStore();
@@ -98,7 +98,7 @@ describe('concurrent calls', () => {
 });
 
 describe('two runs of the same session', () => {
-  it('if two runs continue the same session, only one of them starts calls and the other fails', async () => {
+  it('if two runs continue the same session, only one run starts calls and the other run fails', async () => {
     const world = new World();
     const sessions = new SessionStore({ store: new MemoryStateStore() });
     const first = newCase([{ calls: [call('p', 'pay'), call('q', 'pay')] }], {}, world);
@@ -135,7 +135,7 @@ describe('a snapshot that is continued twice', () => {
     expect(world.starts.get('c1')).toBe(1);
     const told = await resumed(second.submitToolResult('c1', 'paid already').session);
     expect(told.result.text).toBe('Paid.');
-    // Running it again needs a request and another approval.
+    // A rerun needs a request and another approval.
     const again = await resumed(second.rerun('c1').session);
     expect(again.session.pending).toMatchObject([{ kind: 'approval' }]);
     await resumed(again.session.approve('c1').session);

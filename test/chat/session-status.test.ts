@@ -35,7 +35,7 @@ async function sessionIn(
 }
 
 describe('session status', () => {
-  it('each session status allows only its operations', async () => {
+  it('each session status allows only the listed operations', async () => {
     const operations = ['start', 'reply', 'continue', 'retry'] as const;
     const allowed: Readonly<Record<string, readonly string[]>> = {
       idle: ['start', 'reply', 'continue'],

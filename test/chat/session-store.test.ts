@@ -7,7 +7,7 @@ import { call, codeOf, newCase } from './session-cases.js';
 import { WRITES, watched, type Operation } from './session-stores.js';
 import { newExecutor, World } from './session-world.js';
 
-/** Returns a memory store whose operations can be observed and changed. */
+/** Returns a memory store whose operations a test can observe and change. */
 function spied(
   before: (operation: Operation) => void | Promise<void>,
   shared = new MemoryStateStore(),
@@ -18,15 +18,12 @@ function spied(
   };
 }
 
-/**
- * Parts that no head names any more are kept for a minute, so a process that is reading them can
- * finish.
- */
+/** Parts that no head refers to are kept for a minute, so a process can finish reading them. */
 const GONE_MS = 60_000;
 const namesIn = async (store: StateStore): Promise<readonly string[]> =>
   (await store.list('session')).map((key) => key.split('/').slice(0, 2).join('/'));
 
-/** Long text made of surrogate pairs. `filler` shifts it so that a cut falls inside a pair. */
+/** Returns long text made of surrogate pairs. `filler` shifts the text so that a cut splits a pair. */
 const long = (of: number, filler = 'x'): string => `${filler}${'😀'.repeat(of / 2)}`;
 
 describe('a session in a store', () => {
@@ -45,7 +42,7 @@ describe('a session in a store', () => {
     expect(await namesIn(store)).toEqual(['session/s']);
   });
 
-  it('a session with long messages is stored completely, and deleting it leaves nothing behind', async () => {
+  it('a session with long messages is stored completely, and deleting the session leaves nothing in the store', async () => {
     for (const length of [1_000, 200_000, 400_000]) {
       for (const filler of ['', 'x']) {
         const clock = new ManualClock(1_000_000);
@@ -89,7 +86,7 @@ describe('a session in a store', () => {
     expect(await store.list('s')).toEqual([]);
   });
 
-  it("parts don't expire while a session head refers to them", async () => {
+  it("stored parts don't expire while a session refers to them", async () => {
     const clock = new ManualClock(1_000_000);
     const sessions = new SessionStore({ store: new MemoryStateStore({ clock }), ttlMs: 1000 });
     const { engine } = newCase(Array.from({ length: 8 }, () => long(1000)));
@@ -119,7 +116,7 @@ describe('a session in a store', () => {
     for (let turn = 0; turn < 20; turn += 1)
       ({ session } = await session.reply(engine, `${turn}${said}`));
     expect(session.messages).toHaveLength(80);
-    // The last answer of each turn is short and stays in the head.
+    // The last answer of each turn is short, so it stays in the head.
     expect(written.length).toBe(60);
     expect(new Set(written).size).toBe(60);
   });
@@ -138,7 +135,7 @@ describe('a session in a store', () => {
 
 describe('a session in a store, signed with a key', () => {
   const KEY = new Uint8Array(32).fill(7);
-  /** Returns what a store has of a session with long and short parts. */
+  /** Returns everything that a store contains for a session with long and short parts. */
   async function written(key?: Uint8Array) {
     const store = new MemoryStateStore();
     const { engine } = newCase([
@@ -150,7 +147,7 @@ describe('a session in a store, signed with a key', () => {
       .start(engine, long(1000));
     const saved = await session.approve('p').session.save();
     const head = (await store.get('session/s'))!;
-    // Parts that no head names any more are kept for a minute.
+    // Parts that no head refers to are kept for a minute.
     const keys = (await store.list('session')).filter(
       (each) => each === 'session/s' || head.includes(each.slice('session-part/s/'.length)),
     );
@@ -190,7 +187,7 @@ describe('a session in a store, signed with a key', () => {
         for (const [each, value] of held)
           await store.compareAndSet(each, undefined, each === key ? changed : value);
         const opened = await codeOf(new SessionStore({ store, key: KEY }).open('s'));
-        // The head of another session with this id is just as genuine, but its parts aren't here.
+        // The head of another session with this id has a valid signature, but its parts aren't here.
         expect([key, changed?.slice(0, 40), opened]).toEqual([
           key,
           changed?.slice(0, 40),

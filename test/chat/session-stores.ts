@@ -12,7 +12,7 @@ const OPERATIONS: ReadonlySet<string> = new Set<Operation>([
   'append',
   'read',
 ]);
-/** Operations that change something. */
+/** The operations that change the store. */
 export const WRITES: ReadonlySet<Operation> = new Set<Operation>([
   'compareAndSet',
   'increment',
@@ -21,8 +21,8 @@ export const WRITES: ReadonlySet<Operation> = new Set<Operation>([
 ]);
 
 /**
- * Returns a store whose operations all go through a function that can observe, delay, fail, or skip
- * them.
+ * Returns a store that passes each operation to a function, which can observe, delay, fail, or skip the
+ * operation.
  */
 export function watched(
   store: StateStore,

@@ -35,7 +35,7 @@ export const KINDS = [
 export type Kind = (typeof KINDS)[number];
 export type Script = readonly (readonly Kind[])[];
 
-/** The facts that outlive every process of a test: how often each call's work started. */
+/** The facts that outlive every process of a test, such as how often each call's work started. */
 export class World {
   readonly starts = new Map<string, number>();
   /** The number of times that a user let each call run again. */
@@ -44,7 +44,7 @@ export class World {
   /** @param filler makes each result longer. */
   constructor(readonly filler = '') {}
 
-  /** Returns the answer of a call that ran. */
+  /** Returns the result of a call that ran. */
   deed(callId: string): object {
     return this.filler === '' ? { did: callId } : { did: callId, filler: this.filler };
   }
@@ -62,7 +62,7 @@ export class World {
   }
 }
 
-/** A process of a test. Once it's dead, nothing in it continues. */
+/** A process in a test. Once it's dead, none of its work continues. */
 export interface Life {
   readonly dead: boolean;
 }
@@ -79,7 +79,7 @@ const policy: Policy = {
   },
 };
 
-/** Returns new tools and a new executor, as a new process has them. */
+/** Returns new tools and a new executor, as a new process would create them. */
 export function newExecutor(
   world: World,
   life: Life = { dead: false },
@@ -148,7 +148,7 @@ export function kindOf(script: Script, id: string): Kind {
 }
 
 /**
- * Returns a model that answers from the thread alone, so it answers the same in every process. It
+ * Returns a model whose answer depends only on the thread, so it's the same in every process. The model
  * refuses threads that services refuse.
  */
 export function scriptOf(script: Script): ModelStep {
@@ -181,8 +181,8 @@ export function scriptOf(script: Script): ModelStep {
 }
 
 /**
- * Checks that a model would accept the thread: each call has one result, in order, directly after
- * the calls.
+ * Checks that a model would accept the thread: each call has one result directly after the calls, in
+ * order.
  */
 export function assertSendable(messages: readonly ChatMessage[]): void {
   const schema = modelMessageSchema.array().safeParse(messages);

@@ -73,7 +73,7 @@ beforeAll(async () => {
   whole = copy((await rich()).toJSON());
 });
 
-/** Yields every path in some data, with its value. */
+/** Yields every path in some data, with the value at that path. */
 function* placesOf(
   data: unknown,
   path: readonly (string | number)[] = [],
@@ -100,9 +100,7 @@ function edited(
   return made;
 }
 
-/**
- * Returns true for places with the user's or the model's content, where any plain data is valid.
- */
+/** Returns true for paths to content from the user or the model, where any plain data is valid. */
 const isFree = (path: readonly (string | number)[]): boolean =>
   path[0] === 'context' ||
   path.includes('input') ||

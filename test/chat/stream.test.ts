@@ -26,12 +26,12 @@ const scriptArbitrary = fc
   .array(turnArbitrary, { maxLength: 4 })
   .map((turns): readonly ScriptedAnswer[] => [...turns, 'done']);
 
-/** The parts that differ between two runs. */
+/** Fields that differ between two runs. */
 const RANDOM =
   /"(?:id|conversationId|createdAt|expiresAt|storeIdentity|signature|durationMs)":(?:"[0-9a-f-]+"|[\d.]+),?/g;
 const comparable = (value: unknown) => JSON.stringify(value).replace(RANDOM, '');
 
-/** Returns the thread that someone would write down from the events alone. */
+/** Returns the thread as it can be rebuilt from the events alone. */
 function threadOf(events: readonly ChatEvent[]): readonly ChatMessage[] {
   const messages: ChatMessage[] = [user('please')];
   for (const [at, event] of events.entries()) {
@@ -146,7 +146,7 @@ describe('leaving the events of a chat', () => {
     const model = scriptedModel([{ calls: [{ name: 'first' }] }, { calls: [{ name: 'later' }] }]);
     for await (const { type } of streamChat({ model, tools, prompt: 'x' })) {
       if (type !== 'tool-started') continue;
-      await working.opened; // Leaving earlier would keep the tool from starting at all.
+      await working.opened; // An earlier exit would keep the tool from starting at all.
       break;
     }
     await fired.opened;

@@ -216,7 +216,7 @@ describe('the tools offered in each turn', () => {
     expect(outputsOf(result.messages)['f']).toMatchObject({ type: 'error-text' });
   });
 
-  it("a search tool in the registry replaces the chat's own", async () => {
+  it("a search tool in the registry replaces the chat's own search tool", async () => {
     const registry = zoo();
     registry.register(createToolSearchTool(registry, { name: 'discover' }));
     const { requests, result } = await run(
@@ -238,7 +238,7 @@ describe('the tools offered in each turn', () => {
 });
 
 describe('tool names', () => {
-  it('tools keep their names in every turn, whatever names the model invents', async () => {
+  it('tools keep their names in every turn, even if the model invents names', async () => {
     const tools = [toolOf('a.b', () => 'right'), toolOf('a.c', () => 'other')];
     const model = scriptedModel([
       {

@@ -1,7 +1,7 @@
 import { AccessMode, askUser, defineTool, halt, type ToolDefinition } from '../../src/index.js';
 import { tooldex, type CommandCase } from './command-line.js';
 
-/** A chat of a test. */
+/** A chat in a test. */
 export interface ChatCase extends CommandCase {
   readonly prompt?: string;
   readonly flags?: readonly string[];
@@ -11,7 +11,7 @@ export interface ChatCase extends CommandCase {
 export const chatIn = (cwd: string, { prompt, flags = [], ...options }: ChatCase = {}) =>
   tooldex(['chat', ...flags, ...(prompt === undefined ? [] : [prompt])], { cwd, ...options });
 
-/** Counts the calls that had their effect. */
+/** Counts the calls that had an effect. */
 export class Effects {
   readonly made: string[] = [];
 
@@ -58,7 +58,10 @@ export class Effects {
   }
 }
 
-/** A model's file. Each request of the user is a JSON list of answers, which it gives one after the other: texts, or lists of calls. */
+/**
+ * The source of a model file. Each prompt is a JSON list of the answers that the model gives in order.
+ * An answer is a text or a list of calls.
+ */
 export const MODEL_FILE = `
 export default async function* model({ messages }) {
   const at = messages.findLastIndex(({ role }) => role === 'user');

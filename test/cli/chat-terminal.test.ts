@@ -8,7 +8,7 @@ import { chatIn, Effects, MODEL_FILE } from './chat-cases.js';
 import { cli, folderWith } from './command-line.js';
 import { RealTerminal } from './real-terminal.js';
 
-/** What a user does at a terminal with the program. */
+/** Simulates a user of the program at a terminal. */
 async function at(
   args: readonly string[],
   folder: string,

@@ -10,7 +10,7 @@ import { FakeTerminal } from './fake-terminal.js';
 const MODEL = ['--model', './model.mjs'];
 const SESSION = ['--session', 's.json'];
 
-/** A chat with the tools of the test and a model that answers what the prompt lists. */
+/** A chat with the test's tools and a model whose answers are in the prompt. */
 function scripted(
   answers: readonly unknown[],
   { flags = [], ...more }: ChatCase = {},
@@ -203,7 +203,8 @@ describe('tooldex chat with a user', () => {
       tool('slow', (_, { signal }) => (made.push('slow'), untilStopped(signal!))),
       tool('next', () => void made.push('next')),
     ];
-    // Enter asks what came of the call: it runs again (r), and is stopped again. Then there is other text.
+    // Enter asks about the call's outcome. With "r", the call runs again and is interrupted again. Then
+    // the user enters another text.
     const { code, err, out } = await scripted(
       [[['slow'], ['next']], 'done'],
       { terminal, flags: ['--yes', 'high'] },
@@ -220,7 +221,7 @@ describe('tooldex chat with a user', () => {
     expect(err.match(/the service is down/g)).toHaveLength(2);
   });
 
-  it("explains that it's a demo, how to use a model, and what the script understands", async () => {
+  it('explains that the chat is a demo, how to use a model, and what the script understands', async () => {
     const folder = folderWith({ 'a.txt': 'Hello' });
     const { out, err } = await chatIn(folder, {
       answers: ['read_file {"path":', 'nothing of that'],

@@ -13,11 +13,11 @@ export interface Ended {
   readonly err: string;
 }
 
-/** The tools of tests, which a file of tools exports. */
+/** The source of a tool file that exports the given tools. */
 const exported: unknown[] = [];
 Object.assign(globalThis, { exportedToTooldex: exported });
 
-/** Returns the path of a file that exports tools of a test. */
+/** Returns the path of a file that exports the given tools. */
 function fileWith(tools: unknown): string {
   const text = `export const tools = globalThis.exportedToTooldex[${exported.length}];`;
   exported.push(tools);
@@ -26,7 +26,7 @@ function fileWith(tools: unknown): string {
 
 export interface CommandCase extends FakeTerminalOptions {
   readonly cwd?: string;
-  /** The tools that the command works on, instead of the bundled ones. */
+  /** The tools that the command uses instead of the bundled tools. */
   readonly tools?: unknown;
   readonly terminal?: FakeTerminal;
 }
@@ -42,14 +42,14 @@ export async function tooldex(
   return { code, out: terminal.printed, err: terminal.told, asked: terminal.asked, terminal };
 }
 
-/** The program as users have it: compiled, so that no loader but its own is there. */
+/** The compiled program as users have it, so only its own loader is active. */
 export const cli = {
   /** The file that node runs. */
   get program(): string {
     return program('src/cli/main.ts');
   },
 
-  /** A folder with files; `DEFINE` in one becomes the import of `defineTool` and `tool`. */
+  /** Returns a folder with these files. `DEFINE` in a file becomes the import of `defineTool` and `tool`. */
   project(files: Readonly<Record<string, string>>): string {
     const define = `import { defineTool, tool } from ${JSON.stringify(program('src/index.ts'))};`;
     const all = { 'package.json': '{ "type": "module" }', 'tsconfig.json': '{}', ...files };
@@ -60,7 +60,7 @@ export const cli = {
     );
   },
 
-  /** Runs a command line in a process of its own. */
+  /** Runs a command line in a new process. */
   run(args: readonly string[], cwd = ROOT): Promise<Ended> {
     return end(
       spawn(process.execPath, [cli.program, ...args], {
@@ -71,7 +71,7 @@ export const cli = {
     );
   },
 
-  /** With a reader of its output that leaves at once. */
+  /** Runs the command with a reader that closes the pipe at once. */
   runUnread(args: readonly string[], cwd = ROOT): Promise<Ended> {
     const child = spawn(process.execPath, [cli.program, ...args], {
       cwd,

@@ -6,7 +6,7 @@ const tool = (name: string, description: string) =>
   defineTool({ name, description, inputSchema: {}, accessMode: 'readonly', execute: () => 1 });
 const tools = [tool('order_status', 'Tells where an order is'), tool('stop_order', 'Stops one')];
 
-/** Evaluates requests, one of each line. */
+/** Evaluates requests, one per line. */
 function evaluate(lines: readonly string[], ...flags: string[]) {
   const cwd = folderWith({ 'requests.jsonl': lines.join('\n') });
   return tooldex(['eval', 'requests.jsonl', '--max-tools', '1', ...flags], { cwd, tools });

@@ -7,7 +7,7 @@ const tools = registryOf(
   { name: 'files.write', description: 'Writes a file', accessMode: 'write' },
 );
 
-/** Runs `tooldex export` with these words on the tools of the test. */
+/** Runs `tooldex export` with these arguments on the test's tools. */
 async function run(words: string) {
   const { out } = await tooldex(['export', ...words.split(' ')], { tools });
   return JSON.parse(out) as unknown;

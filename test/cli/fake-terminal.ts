@@ -6,17 +6,20 @@ type Answer = string | (() => string | undefined | Promise<string>);
 export interface FakeTerminalOptions {
   readonly columns?: number;
   readonly color?: boolean;
-  /** What the user types, question after question; afterwards nobody answers. Without it nobody is there. */
+  /**
+   * What the user types in answer to each question. After the last answer, nobody responds. If it's
+   * missing, nobody is at the terminal.
+   */
   readonly answers?: readonly Answer[];
   /** Standard input. */
   readonly input?: string | Readable;
 }
 
-/** A terminal that remembers what was written to it. */
+/** A terminal that records everything written to it. */
 export class FakeTerminal implements Dialog {
   printed = '';
   told = '';
-  /** What was in the line when each question was asked. */
+  /** The text on the input line when each question was asked. */
   readonly asked: { readonly question: string; readonly prefill: string | undefined }[] = [];
   readonly color: boolean;
   readonly columns: number;
@@ -34,7 +37,7 @@ export class FakeTerminal implements Dialog {
     this.input = typeof input === 'string' ? Readable.from([Buffer.from(input)]) : input;
   }
 
-  /** Who still waits for an interrupt. */
+  /** The listeners that still wait for an interrupt. */
   get listeners(): number {
     return this.#listeners.size;
   }
@@ -51,7 +54,7 @@ export class FakeTerminal implements Dialog {
     this.asked.push({ question, prefill });
     if (this.#isOpen) throw new Error('Expected one question at a time, got two.');
     this.#isOpen = true;
-    await new Promise(setImmediate); // No user answers before others could ask.
+    await new Promise(setImmediate); // Other code gets the chance to ask first.
     const answer = this.#answers.shift();
     const givenUp = new Promise<undefined>((leave) =>
       signal?.aborted === true
@@ -69,7 +72,7 @@ export class FakeTerminal implements Dialog {
     return () => void this.#listeners.delete(listener);
   }
 
-  /** Resolves once something that was printed or reported fits. */
+  /** Resolves once a printed or reported text matches the pattern. */
   async prints(fits: RegExp): Promise<void> {
     while (!fits.test(this.printed + this.told)) await new Promise((wake) => setTimeout(wake, 5));
   }

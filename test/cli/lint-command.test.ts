@@ -12,7 +12,7 @@ const entry = (name: string, fields: object = {}) => ({
   ...fields,
 });
 
-/** A folder that is a repository of its own, so that no settings above it count. */
+/** Returns a folder that is its own repository, so no settings above it apply. */
 const folderOf = (files: Files) => folderWith({ '.git/HEAD': '', ...files });
 
 const lintIn = (folder: string, ...args: readonly string[]) =>
@@ -33,7 +33,7 @@ const rulesIn = ({ out }: { readonly out: string }) => [
   ),
 ];
 
-/** Tools that say nothing of their safety. */
+/** Tools that declare nothing about their safety. */
 const OPEN = [
   entry('sweep', { category: 'a' }),
   entry('mystery', { category: 'a' }),
@@ -57,7 +57,7 @@ describe('the rules of tooldex lint', () => {
     ]);
   });
 
-  it('can change severity, and an option overrides a settings file', async () => {
+  it('can have their severity changed, and an option overrides a settings file', async () => {
     const folder = open({
       'tooldex.config.json': { lint: { rules: { 'inferred-safety': 'error' } } },
       'package.json': { name: 'x' },
@@ -99,13 +99,13 @@ describe('the rules of tooldex lint', () => {
       [],
       "tooldex.config.json isn't valid JSON: colon expected on line 3",
     ],
-  ])('are refused for %s', async (_, files, args, message) => {
+  ])('produce an error for %s', async (_, files, args, message) => {
     const { code, err } = await lintIn(open(files), ...args);
     expect([code, err]).toEqual([2, expect.stringContaining(message)]);
   });
 });
 
-it('tooldex lint groups equal findings on one line, but prints each in JSON and annotations', async () => {
+it('tooldex lint groups equal findings on one line, but prints each finding in JSON and annotations', async () => {
   const { out } = await lintIn(open());
   expect(out.match(/inferred-safety/g)).toHaveLength(1);
   expect(out).toMatch(

@@ -19,7 +19,7 @@ async function setUp() {
     else process.env['XDG_DATA_HOME'] = before;
     for (const each of [authorization, server]) each.close();
   });
-  /** Runs a command; `come` is given the address that is printed. */
+  /** Runs a command and passes the printed URL to `come`. */
   const tooldex = async (
     args: readonly string[],
     come: (address: string, terminal: FakeTerminal) => unknown = (address) => fetch(address),

@@ -20,7 +20,7 @@ type Listing = NonNullable<Parameters<typeof comparePins>[2]>;
 type Action = Parameters<typeof comparePins>[1];
 type Options = Partial<Parameters<typeof comparePins>[0]['options']> & { readonly all?: boolean };
 
-/** Asks the servers as the command does, and those of this process, too. */
+/** Lists the servers as the command does, including servers in this process. */
 const listHere: Listing = async (settings) => {
   const discovery = discover(settings);
   await discovery.refresh({ force: true });
@@ -185,7 +185,7 @@ describe('tooldex mcp pins', () => {
     expect(demo.log()).toEqual([]);
   });
 
-  it('accepts another settings file with --config, and starts servers that are processes', async () => {
+  it('accepts another settings file with --config, and starts stdio servers as processes', async () => {
     configure({ demo: new Demo('write').process }, 'servers.json');
     const files = ['--config', 'servers.json'];
     const run = async (...args: readonly string[]) =>

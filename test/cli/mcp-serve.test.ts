@@ -29,7 +29,7 @@ async function overHttpCommand(
 
 describe('tooldex mcp serve --http', () => {
   it.each(['auto', 'legacy', 'first'] as const)(
-    'serves the bundled tools for the folder to a client (%s)',
+    'serves the bundled tools for the folder to a client (client type: %s)',
     async (kind) => {
       const code = await overHttpCommand([], async (url, root) => {
         writeFileSync(join(root, 'note.txt'), 'written before');
@@ -97,7 +97,7 @@ describe('tooldex mcp serve --http', () => {
     });
   });
 
-  it('refuses to listen on other addresses without a token', async () => {
+  it('refuses to listen on addresses other than localhost without a token', async () => {
     expect(await tooldex(['mcp', 'serve', '--http', '--host', '0.0.0.0'])).toMatchObject({
       code: 2,
       err: expect.stringContaining('token') as string,
@@ -154,7 +154,10 @@ describe('tooldex mcp serve --mcp', () => {
 });
 
 describe("tooldex mcp serve --mcp for a client that can't ask the user", () => {
-  /** Serves the filesystem server with these settings, reads a note through it, and calls what else the test wants. */
+  /**
+   * Serves the filesystem server with these settings, reads a note through it, and runs the test's other
+   * calls.
+   */
   async function gateway(
     settings: object,
     test: (note: string, call: (name: string, input: object) => Promise<object>) => Promise<void>,

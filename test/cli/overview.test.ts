@@ -9,7 +9,7 @@ describe('tooldex without a command', () => {
     for (const out of outputs) expect(out).toMatch(/^(?:.{0,80}\n)+$/);
   });
 
-  it('plans sample calls and shows which ones need approval, but runs none of them', async () => {
+  it('plans sample calls and shows which calls need approval, but runs no calls', async () => {
     const cwd = folderWith();
     const { out, asked } = await tooldex([], { cwd, columns: 80, answers: ['y', 'y'] });
     expect([asked, existsSync(join(cwd, 'draft.md'))]).toEqual([[], false]);

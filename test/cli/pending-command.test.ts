@@ -132,7 +132,7 @@ describe.skipIf(!redisPresent)(
       expect(sent).toEqual([8, 1, 2]);
     });
 
-    it('answers a question, but only with one of its choices', async () => {
+    it("answers a question, but only with one of the question's choices", async () => {
       expect((await executor.execute({ id: '5', name: 'pick' })).status).toBe('ask_user');
       const id = await waiting();
       expect((await at('answer', id, '"green"')).code).toBe(2);

@@ -7,7 +7,7 @@ import { FakeTerminal, type FakeTerminalOptions } from './fake-terminal.js';
 let folder: string;
 beforeEach(() => void (folder = folderWith()));
 
-/** Runs `tooldex plan` on calls in a file. */
+/** Runs `tooldex plan` on the calls in a file. */
 async function plan(
   calls: unknown,
   flags: readonly string[] = [],
@@ -112,7 +112,7 @@ describe('tooldex plan --run', () => {
       ['--run'],
       { answers: ['y', 'n', 'y'] },
     );
-    // In the order in which their previews were ready.
+    // The calls are in the order in which their previews were ready.
     const shown = [...err.matchAll(/path\s+│ "([abc]\.txt)"/g)].map(([, path]) => path!);
     expect([code, [...shown].sort(), shown.map(has), asked.length]).toEqual([
       4,

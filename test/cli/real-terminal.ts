@@ -3,7 +3,7 @@ import { expect } from 'vitest';
 import { DEADLINE_MS } from '../programs.js';
 import { cli } from './command-line.js';
 
-/** The program in a terminal of tmux, with a server of its own. */
+/** The program in a tmux terminal with its own tmux server. */
 export class RealTerminal {
   readonly #server = `tooldex-${process.pid}-${Math.random().toString(36).slice(2)}`;
 
@@ -26,7 +26,7 @@ export class RealTerminal {
     );
   }
 
-  /** What is on the screen, without empty lines. */
+  /** Returns the lines on the screen, without empty lines. */
   get screen(): string {
     return this.#tmux('capture-pane', '-p').replace(/\n+/g, '\n');
   }

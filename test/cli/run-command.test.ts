@@ -23,7 +23,7 @@ import { RealTerminal } from './real-terminal.js';
 let folder: string;
 beforeEach(() => void (folder = folderWith()));
 
-/** Runs `tooldex run` with the bundled tools in a folder of the test. */
+/** Runs `tooldex run` with the bundled tools in the test's folder. */
 const runBundled = (args: readonly string[], options: CommandCase = {}) =>
   tooldex(['run', ...args], { cwd: folder, ...options });
 
@@ -84,7 +84,7 @@ describe('tooldex run', () => {
     [['read_file', '--input', '{path'], /--input isn't valid JSON/],
     [['read_file', '--input', '@/dev/zero'], /more than \d+ bytes/],
     [['read_file', '--yes=sometimes'], /Expected one of safe/],
-  ])('exits with 2 for %j', async (args, message) => {
+  ])('exits with 2 for the arguments %j', async (args, message) => {
     expect(await runBundled(args)).toMatchObject({
       code: 2,
       out: '',
@@ -187,7 +187,7 @@ describe('a call that needs approval', () => {
     expect(err).toContain('"Bye"');
   });
 
-  it("asks again about the previous arguments if the edited ones aren't valid", async () => {
+  it("asks again about the previous arguments if the edited arguments aren't valid", async () => {
     const { code, err } = await runBundled(write('Hello'), {
       answers: ['e', '{', 'e', '{"path":1}', 'e', '{"path":"a.txt","content":"Bye"}', 'n'],
     });
@@ -220,7 +220,7 @@ describe('a call that needs approval', () => {
 });
 
 describe('--yes', () => {
-  it('covers calls up to the given danger, by default medium, judged by their arguments', async () => {
+  it("covers calls up to the given danger, by default medium, and the danger can depend on a call's arguments", async () => {
     const over = write('two', { overwrite: true });
     expect([(await runBundled([...write('one'), '--yes', 'low'])).code, written()]).toEqual([
       4,
@@ -234,7 +234,7 @@ describe('--yes', () => {
 
 describe('--mode', () => {
   it.each([['read-only'], ['unattended'], ['read-only', '--yes', 'critical']])(
-    "denies a call that %s doesn't allow without asking, and exits with 3",
+    'set to %s makes a write exit with 3 and never asks for approval',
     async (...mode) => {
       const args = [...write('Hello'), '--mode', ...mode];
       const { code, err, asked } = await runBundled(args, { answers: ['y'] });
@@ -275,7 +275,7 @@ describe("tooldex run of a tool that doesn't return a plain result", () => {
     [{ multiple: true }, ['3', 'red,3', '2, 1'], ['b', 'red']],
     [{ choices: ['2', '1'] }, ['1'], '1'],
   ])(
-    'asks about choices with %j until the last of the answers %j is valid, and prints %j',
+    'given choices with the options %j, asks until one of the answers %j is valid, and prints %j',
     async (options, given, expected) => {
       const choices = ['red', { value: 'b', label: 'Blue' }];
       const { out } = await answer({ choices, ...options }, ...given);
@@ -283,7 +283,7 @@ describe("tooldex run of a tool that doesn't return a plain result", () => {
     },
   );
 
-  it('exits with 4 and prints the question if nobody answers, or not in time', async () => {
+  it('exits with 4 and prints the question if nobody answers in time', async () => {
     const late = { answers: [() => new Promise<string>(() => undefined)] };
     for (const [tool, options] of [
       [asks(['red']), {}],

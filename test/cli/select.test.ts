@@ -4,7 +4,7 @@ import { long } from '../selection/selection-cases.js';
 import { registryOf } from '../tool/sample-tools.js';
 import { tooldex } from './command-line.js';
 
-/** Runs `tooldex select` on the bundled tools, or on tools of the test. */
+/** Runs `tooldex select` on the bundled tools or the test's tools. */
 const run = (args: readonly string[], tools?: ToolMetadataRegistry) =>
   tooldex(['select', ...args], { columns: 200, tools });
 
@@ -36,7 +36,7 @@ describe('tooldex select', () => {
     const [, tokens] = /\d tools, (\d+) of 300 tokens/.exec(out)!;
     expect(Number(tokens)).toBeLessThanOrEqual(300);
     expect(out).toMatch(/stub|compact/);
-    // The tools of critical priority don't count.
+    // Tools with critical priority don't count toward the limit.
     expect(await names('fix the failing test', '--max', '1')).toEqual(['read_file', 'run_tests']);
   });
 

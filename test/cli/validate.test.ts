@@ -100,7 +100,7 @@ describe('--manifests', () => {
     expect(code).toBe(1);
   });
 
-  it('reports five faults before the output, and how many more there are', async () => {
+  it('reports the first five faults before the output, and the number of other faults', async () => {
     const names = ['a', 'b', 'c', 'd']; // Each entry has two faults.
     write(
       'manifests/functions.json',
@@ -198,7 +198,7 @@ describe('--manifests', () => {
     );
     const { err } = await run('run', 'good', '--manifests', 'manifests', '--flags', 'live,beta');
     expect(err).not.toContain('denied');
-    expect(err).toContain('handler'); // Nothing of it runs: a manifest brings no code.
+    expect(err).toContain('handler'); // The tool doesn't run, because a manifest contains no code.
   });
 
   it('refuses a persona that no manifest has', async () => {

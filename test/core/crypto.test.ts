@@ -51,7 +51,7 @@ describe('digests and signatures', () => {
 });
 
 describe('base64 encoding', () => {
-  it("matches Node's for any length", () => {
+  it("matches Node's encoding for any length", () => {
     for (const length of [0, 1, 2, 3, 8_192, 100_001]) {
       const bytes = withNode.randomBytes(Math.min(length, 65_536));
       expect(withNode.base64Of(bytes)).toBe(Buffer.from(bytes).toString('base64'));

@@ -126,7 +126,7 @@ describe('ToolError', () => {
     expect(isToolError(foreign, 'ABORTED')).toBe(false);
   });
 
-  it('isToolError returns false for anything else', () => {
+  it("isToolError returns false for values that aren't a ToolError", () => {
     const trap = new Proxy(
       {},
       {

@@ -1,4 +1,4 @@
-/** The path of a leaf in JSON, outermost first. */
+/** The path of a leaf in JSON, outermost key first. */
 export type LeafPath = readonly (string | number)[];
 
 /** Returns the paths of all leaves, and of empty lists and objects. */
@@ -11,7 +11,7 @@ export function leavesOf(value: unknown, path: LeafPath = []): LeafPath[] {
   );
 }
 
-/** Returns a copy of the value with another leaf in one place. */
+/** Returns a copy of the value with one leaf replaced. */
 export function withLeaf(value: unknown, path: LeafPath, leaf: unknown): unknown {
   const [step, ...rest] = path;
   if (step === undefined) return leaf;
@@ -27,7 +27,7 @@ export function withLeaf(value: unknown, path: LeafPath, leaf: unknown): unknown
   );
 }
 
-/** Returns the same data with the keys of every object in another order. */
+/** Returns the same data with the keys of every object in a different order. */
 export function shuffleKeys(value: unknown, seed: number): unknown {
   if (Array.isArray(value)) return value.map((item) => shuffleKeys(item, seed));
   if (typeof value !== 'object' || value === null) return value;
@@ -39,8 +39,8 @@ export function shuffleKeys(value: unknown, seed: number): unknown {
 }
 
 /**
- * Returns true if nothing reachable from the value by its own properties can be changed. Functions
- * count as leaves.
+ * Returns true if nothing that is reachable through own properties can be changed. Functions count as
+ * leaves.
  */
 export function isDeepFrozen(value: unknown, seen = new Set<unknown>()): boolean {
   if (typeof value !== 'object' || value === null || seen.has(value)) return true;

@@ -17,7 +17,7 @@ function nested(levels: number): unknown {
 }
 
 describe('canonicalJson', () => {
-  it('returns JSON for the same data', () => {
+  it('returns JSON that parses back to the same data', () => {
     fc.assert(
       fc.property(
         fc.jsonValue(),

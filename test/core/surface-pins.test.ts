@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { TOOL_ERROR_CODES } from '../../src/core/errors.js';
 import * as enums from '../../src/core/enums.js';
 
-// Programs compare, store, and send these, so a change here breaks programs.
+// Programs compare, store, and send these values, so a change breaks programs.
 
 it("the list of error codes doesn't change", () => {
   expect(TOOL_ERROR_CODES).toEqual([

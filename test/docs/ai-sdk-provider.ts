@@ -1,5 +1,6 @@
-// Stands for the service that the AI SDK asks for a model given as text; loaded before each example. The model calls every tool
-// once, with the first number of the prompt where the schema wants a number, and the prompt where it wants a text.
+// Replaces the service that the AI SDK uses for a model given as text. It's loaded before each example.
+// The model calls every tool once. It passes the first number in the prompt where the schema wants a
+// number, and the prompt where the schema wants text.
 import { MockLanguageModelV3 } from 'ai/test';
 
 type Ask = Parameters<MockLanguageModelV3['doGenerate']>[0];

@@ -13,13 +13,14 @@ afterAll(() => consumer.remove());
 
 interface Example {
   readonly code: string;
-  /** The name that the page gives the file, so that later examples of the page can import it. */
+  /** The file name on the page. Later examples on the page can import the file. */
   readonly file?: string;
 }
 
 /**
- * The ```ts blocks of a page, with `x; // → y` as an assertion; one after `<!-- continues -->` goes on where the block before it
- * ended, and one that begins with ```ts [name.ts] is the file of that name.
+ * Returns the ```ts blocks of a page, with `x; // → y` as an assertion. A block after `<!-- continues
+ * -->` is appended to the block before it. A block that begins with ```ts [name.ts] becomes a file with
+ * that name.
  */
 function examplesOf(page: string): Example[] {
   const examples: Example[] = [];
@@ -69,7 +70,7 @@ describe('the code examples in the docs', () => {
   );
   writeFileSync(consumer.path('package.json'), '{ "type": "module" }');
 
-  it('exist', () => expect(examples.length).toBeGreaterThan(1));
+  it('include more than one example', () => expect(examples.length).toBeGreaterThan(1));
 
   it('type-check', () => {
     const { stdout } = spawnSync(
@@ -80,7 +81,7 @@ describe('the code examples in the docs', () => {
     expect(stdout).toBe('');
   });
 
-  // In programs that are loaded with nothing but Node, as users load them: one for each page.
+  // Each page is one program that only Node loads, as in a user's project.
   it.concurrent.each(pages.filter((page) => examples.some((example) => example.page === page)))(
     'run without errors: %s',
     async (page) => {

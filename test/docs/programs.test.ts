@@ -32,20 +32,20 @@ writeFileSync(consumer.path('package.json'), '{ "private": true, "type": "module
 afterAll(() => consumer.remove());
 warnIfNoRedis('the example programs on Redis');
 
-/** The environment of a program without a key: with a scripted model. */
+/** The environment of a program that has a scripted model instead of a key. */
 const { AI_GATEWAY_API_KEY: _, OPENAI_API_KEY: __, ...withoutKeys } = process.env;
 
 interface Running {
   readonly printed: () => string;
-  /** Resolves to what the pattern finds in the output, as soon as it is there. */
+  /** Resolves to the match of the pattern as soon as it appears in the output. */
   readonly until: (pattern: RegExp) => Promise<RegExpExecArray>;
   readonly write: (text: string) => void;
   readonly kill: () => Promise<void>;
-  /** Resolves to everything that a program printed which ended well. */
+  /** Resolves to the whole output of a program that exited with 0. */
   readonly ended: () => Promise<string>;
 }
 
-/** The JavaScript of the programs, which starts much faster than tsx does. */
+/** The programs compiled to JavaScript, which start much faster than with tsx. */
 for (const file of readdirSync(examples, { recursive: true, encoding: 'utf8' }))
   if (file.endsWith('.ts') && !/^(?:nestjs|unit-tests)/.test(file))
     writeFileSync(
@@ -58,7 +58,10 @@ function lowered(file: string): string {
   return file.replace(/\.ts$/, '.js');
 }
 
-/** Runs a program; with tsx as its header says, which takes longer: `npx tsx <file>`. */
+/**
+ * Runs a program. With `tsx: true`, it runs `npx tsx <file>` as the file's header says, which takes
+ * longer.
+ */
 function run(
   file: string,
   {
@@ -111,7 +114,7 @@ function run(
   };
 }
 
-/** Connects the official client to a program that serves MCP; `answers` are those of the user behind it, in turn. */
+/** Connects the official client to a program that serves MCP. `answers` are the user's answers in order. */
 async function client(file: string, answers: readonly ('accept' | 'decline')[]) {
   const asked: string[] = [];
   const mcp = new Client(
@@ -435,7 +438,7 @@ describe.skipIf(!redisPresent)('the Redis examples (skipped without redis-server
   });
   afterAll(() => redis.stop());
 
-  /** Starts the chat server, and gives what asks it. */
+  /** Starts the chat server. Returns a function that sends requests to it. */
   async function chatServer() {
     const server = run('chat-server.ts', { env: { REDIS_URL: redis.url, PORT: '0' } });
     const [url] = await server.until(/http:\/\/127\.0\.0\.1:\d+/);
@@ -472,7 +475,7 @@ describe.skipIf(!redisPresent)('the Redis examples (skipped without redis-server
     const [{ id: pendingId, callId }] = body.pending as [{ id: string; callId: string }];
     const decision = { callId, pendingId, approved: true };
     expect((await post('anna/decisions', { ...decision, pendingId: 'another' })).status).toBe(409);
-    // A button that is pressed twice, at the same moment and later.
+    // The user presses the button twice at the same moment, and again later.
     const pressed = await Promise.all([
       post('anna/decisions', decision),
       post('anna/decisions', decision),

@@ -21,7 +21,7 @@ function limited(
     budgets,
     ...options,
   });
-  /** Returns the number of calls that the budget lets through. */
+  /** Returns the number of calls that the budget allows. */
   const callsMade = async (calls: number, context: ExecuteOptions = {}) => {
     let done = 0;
     for (let index = 0; index < calls; index++)

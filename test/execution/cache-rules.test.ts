@@ -219,7 +219,7 @@ describe('cached answers', () => {
 });
 
 describe('concurrent equal calls', () => {
-  it('if the shared run of equal calls fails, each waiting call runs on its own', async () => {
+  it('if a run that equal calls share fails, each waiting call runs separately', async () => {
     const gates = [new Gate<string>(), new Gate<string>(), new Gate<string>()];
     let runs = 0;
     const { executor } = setup(
@@ -249,7 +249,7 @@ describe('cache invalidation', () => {
     expect(await after(writer('write', () => 1, { category: 'files' }))).toBe(1);
   });
 
-  it('a write that declares invalidates drops cached answers of only those tools and categories', async () => {
+  it('a write with the option invalidates drops only the cached answers of the tools and categories in that option', async () => {
     expect(
       await after(writer('write', () => 1, { category: 'files', invalidates: ['read'] })),
     ).toBe(2);

@@ -156,7 +156,7 @@ describe('data-flow labels of a conversation', () => {
     expect(outcomes.map(({ status }) => status)).toEqual(['ok', 'ok', 'ok']);
     expect(await ruleOf(executor, 'send')).toBe('confirm flow-leak');
     const [again] = await executor.executeAll([{ ...send('1') }], IN);
-    expect(again!.status).toBe('approval_required'); // An id that comes again frees nothing.
+    expect(again!.status).toBe('approval_required'); // Reusing a call id doesn't clear the labels.
   });
 
   it('only the program can add or remove labels', async () => {
@@ -177,7 +177,7 @@ describe('data-flow labels of a conversation', () => {
     await expect(one.clearFlow('')).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
   });
 
-  it("all labels are assumed while the store can't be read, and new labels are stored once it is back", async () => {
+  it("all labels are assumed while the store can't be read, and new labels are stored once the store is back", async () => {
     const memory = new MemoryStateStore();
     let lost = false;
     const lossy = new Proxy(memory, {
@@ -244,7 +244,7 @@ describe('flow checks', () => {
     [{ influenced: 'deny' }, 'send', 'deny flow-influenced'],
     [{}, 'save', 'allow rule 1'],
     [{ influenced: 'confirm' }, 'notes', 'allow rule 1'],
-  ] as const)('with flows set to %j, a call to %s gets %s', async (flows, name, expected) => {
+  ] as const)('with flows: %j, the call %s gets the decision %s', async (flows, name, expected) => {
     const executor = executorOn(undefined, { flows });
     await executor.execute(fetchCall, IN);
     await executor.execute(notes, IN);

@@ -6,7 +6,7 @@ const never = () => new Promise<never>(() => undefined);
 const TIMES = { timeoutMs: 100 };
 
 describe('abandoned calls', () => {
-  it('a call that is still running after its deadline is reported as abandoned in its outcome, in health, and by abandoned()', async () => {
+  it('a call that is still running after its deadline is reported as abandoned in the outcome, in health, and by abandoned()', async () => {
     const { executor, clock, events } = setup([reader('slow', never)], TIMES);
     const running = executor.execute({ id: 'c1', name: 'slow' }, { principal: 'ada' });
     await clock.advanceAsync(100);

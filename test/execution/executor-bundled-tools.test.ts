@@ -104,7 +104,7 @@ describe('bundled tools in the executor', () => {
     const registry = new ToolMetadataRegistry();
     registry.registerAll(createDefaultTools({ root: join(root, 'work') }));
     for (const { name } of registry) {
-      if (name === 'run_tests') continue; // It would start programs.
+      if (name === 'run_tests') continue; // This tool would start programs.
       const outcome = await make(name, {});
       expect(outcome.status, name).toMatch(/^(ok|error|approval_required|denied)$/);
       if (name !== 'system_info' && name !== 'environment_variables')

@@ -119,7 +119,7 @@ describe('aborted calls', () => {
   });
 
   it.each(['on all calls', 'on its tool'])(
-    'a call that is aborted while it waits for the limit %s gives its turn to the next call',
+    'a call that is aborted while it waits for the limit %s lets the next call run',
     async (where) => {
       const gate = new Gate();
       const started: string[] = [];
@@ -176,7 +176,7 @@ describe('aborted calls', () => {
     expect(runs).toBe(0);
   });
 
-  it('if one of several calls that share a run is aborted, the others still get the answer', async () => {
+  it('if one of several calls that share a run is aborted, the other calls still get the answer', async () => {
     const gate = new Gate<string>();
     let runs = 0;
     const { executor } = setup([
@@ -200,7 +200,7 @@ describe('aborted calls', () => {
     expect(runs).toBe(1);
   });
 
-  it('if the call that started a shared run is aborted, the others still get an answer', async () => {
+  it('if the call that started a shared run is aborted, the other calls still get an answer', async () => {
     const gates = [new Gate<string>(), new Gate<string>()];
     let runs = 0;
     const { executor } = setup([

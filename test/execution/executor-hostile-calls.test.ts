@@ -79,7 +79,7 @@ it('executeAll runs calls as they were passed, even if the caller changes them w
 });
 
 describe('executeAll', () => {
-  it('returns outcomes in the order of the calls, whichever ends first', async () => {
+  it('returns outcomes in the order of the calls, whichever call ends first', async () => {
     const gates = [new Gate(), new Gate(), new Gate()];
     const { executor } = setup([
       reader('read', async ({ n }: { n?: number }) => (await gates[n!]!.promise, n)),

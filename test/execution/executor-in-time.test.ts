@@ -10,7 +10,7 @@ function pendingOf(outcome: ToolOutcome) {
   return outcome.pending;
 }
 
-it('executeAll runs calls that need the user last and asks about one call at a time', async () => {
+it('executeAll runs calls that need the user after all other calls, and asks about one call at a time', async () => {
   let running = 0;
   const log: string[] = [];
   const work = async (input: { key?: string }) => {

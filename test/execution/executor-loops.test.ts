@@ -12,7 +12,7 @@ function conversation(options: object = {}) {
   let id = 0;
   return {
     executor,
-    /** Calls a tool and gives what came of it. */
+    /** Calls a tool and returns the outcome. */
     say: async (name: string, input: object = {}, context: object = { conversationId: 'c' }) =>
       brief(await executor.execute({ id: `${id++}`, name, input }, context)),
   };

@@ -12,7 +12,7 @@ import {
 } from '../../src/index.js';
 import { brief, Gate, setup } from './fixtures/executor-setup.js';
 
-/** An executor that counts checks of the input, decisions, and runs. */
+/** Returns an executor that counts input checks, decisions, and runs. */
 function counting(
   verdict: Decision['verdict'] = 'allow',
   options: Partial<ToolExecutorOptions> = {},

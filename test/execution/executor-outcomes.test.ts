@@ -3,14 +3,14 @@ import { z } from 'zod';
 import { askUser, defineTool, fail, halt, ok, ToolError } from '../../src/index.js';
 import { brief, reader, setup, writer } from './fixtures/executor-setup.js';
 
-/** The outcome of one call of a tool that does this. */
+/** Returns the outcome of one call to a tool with this function. */
 async function outcomeOf(execute: () => unknown, extra = {}) {
   const { executor, events } = setup([reader('work', execute, extra)], { maxAttempts: 1 });
   const outcome = await executor.execute({ id: 'c1', name: 'work', input: {} });
   return { outcome, events };
 }
 
-/** An error that a tool throws, as it looks from outside. */
+/** Returns the outcome's error message for a tool that throws this value. */
 async function messageOf(error: unknown): Promise<string> {
   const { outcome } = await outcomeOf(() => {
     throw error;
@@ -116,7 +116,7 @@ describe('errors that tools throw', () => {
   });
 });
 
-describe("calls that can't run", () => {
+describe('unusual calls', () => {
   const tools = [reader('read_note', () => 1), reader('read_file', () => 1, { aliases: ['cat'] })];
 
   it('a call to an unknown tool returns an error that suggests similar names', async () => {

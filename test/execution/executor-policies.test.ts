@@ -12,7 +12,7 @@ import { allowAll, brief, reader, setup } from './fixtures/executor-setup.js';
 
 const good = allowAll.decide();
 
-/** What comes of a call under a policy that does this. */
+/** Returns the outcome of a call under a policy with this decide function. */
 async function under(decide: () => unknown, waitMs = 0) {
   let runs = 0;
   const { executor, clock, events } = setup([reader('read', () => runs++)], {

@@ -14,7 +14,7 @@ const named = (...names: readonly string[]) =>
 const search = (extra: Parameters<typeof reader>[2] = {}): ToolDefinition =>
   reader('search', undefined, { providers: named('a', 'b'), ...extra });
 
-/** An executor whose policy asks nobody, over fake providers. */
+/** Returns an executor over fake providers. Its policy never asks for approval. */
 function withProviders(
   tools: readonly ToolDefinition[],
   fakes: Readonly<Record<string, FakeProvider>>,

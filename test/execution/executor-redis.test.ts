@@ -40,7 +40,7 @@ describe.skipIf(!redisPresent)('executors in several processes that share a Redi
     store = await RedisStateStore.connect({ url: server.url, timeoutMs: 10_000 });
     await eventually(() => store.available, 'the store is available');
     version = 1;
-    // The definitions of the child, so that approvals and kept answers are shared with it.
+    // The same definitions as in the child process, so both share approvals and cached answers.
     const extra = { description: 'Reads', category: 'notes' };
     ({ executor } = setup(
       [
@@ -85,7 +85,7 @@ describe.skipIf(!redisPresent)('executors in several processes that share a Redi
         }),
       ),
     );
-    expect(said.reduce((sum, { made }) => sum + made, 0)).toBe(80); // 40 of cost, half a unit each.
+    expect(said.reduce((sum, { made }) => sum + made, 0)).toBe(80); // The budget is 40, and each call costs half a unit.
     expect(said.reduce((sum, { refused }) => sum + refused, 0)).toBe(160);
   });
 
@@ -119,7 +119,7 @@ describe.skipIf(!redisPresent)('executors in several processes that share a Redi
     ['killed and started again', () => server.kill(), () => server.restart()],
     ['stopped and continued', async () => server.pause(), async () => server.resume()],
   ])(
-    'while Redis is %s, only calls that need it are rejected, and all calls work again afterwards',
+    'while Redis is %s, only calls that need Redis are rejected, and all calls work again afterwards',
     async (how, fail, mend) => {
       const free = setup(
         [
@@ -142,7 +142,7 @@ describe.skipIf(!redisPresent)('executors in several processes that share a Redi
       await mend();
       await back();
       if (how.startsWith('killed')) {
-        // It came back empty: the approval is unknown, and budgets start again.
+        // Redis came back empty, so the approval is unknown and budgets start again.
         expect(brief(await executor.execute(call('read')))).toBe('ok 1');
         expect(brief(await executor.execute(of, { approval }))).toBe('error INVALID_APPROVAL');
       }

@@ -68,7 +68,7 @@ describe('values of halt()', () => {
 });
 
 it.each(PROMISES)(
-  'a manual call includes the output schema as JSON Schema, given %s',
+  'a manual call includes the output schema as JSON Schema (schema declared with %s)',
   async (_, outputSchema) => {
     expect(
       await run(undefined as never, { manual: true, execute: undefined, outputSchema }),
@@ -95,7 +95,7 @@ it.each<[string, unknown, object]>([
     },
   ],
   ['a key (by zod)', { [SECRET]: 1 }, { outputSchema: z.strictObject({}) }],
-])('a model never sees %s that was rejected', async (_, value, extra) => {
+])('a model never sees any part of a rejected result: %s', async (_, value, extra) => {
   for (const exposeErrors of ['none', 'public', 'full']) {
     for (const given of [value, halt('enough', value)]) {
       const outcome = await run(() => given, extra, { exposeErrors });
@@ -124,7 +124,7 @@ describe("values that can't be serialized to JSON", () => {
 });
 
 describe('failures', () => {
-  it('a failure that the tool returned is reported as such, and models can read its details', async () => {
+  it('a failure that the tool returned has the origin "reported", and models can read its details', async () => {
     const outcome = await run(() => fail('no money', { have: 3 }));
     expect(outcome).toMatchObject({
       status: 'error',
@@ -139,7 +139,7 @@ describe('failures', () => {
     expect(long.endsWith('…')).toBe(true);
   });
 
-  it('a thrown error is reported as such, and only programs can read its details', async () => {
+  it('a thrown error has the origin "thrown", and only programs can read its details', async () => {
     const outcome = await run(
       () => {
         throw new ToolError('LIMIT_EXCEEDED', 'too much', { details: { secret: 1 } });

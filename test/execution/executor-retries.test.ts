@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { fail, type ToolDefinition } from '../../src/index.js';
 import { allowAll, anyTool, reader, setup, settled, writer } from './fixtures/executor-setup.js';
 
-/** How often a tool that always fails is started. */
+/** Returns how often a tool that always fails is started. */
 async function attemptsOf(
   tool: (execute: () => unknown) => ToolDefinition,
   error: unknown = new Error('again'),

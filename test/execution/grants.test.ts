@@ -62,7 +62,7 @@ describe('grants', () => {
     expect(await statusOf({ to: 'eve', text: 'two' })).toBe('approval_required');
   });
 
-  it("a grant doesn't apply to another principal, even if it is copied to that principal's list in the store", async () => {
+  it("a grant doesn't apply to another principal, even if somebody copies the grant to that principal's list in the store", async () => {
     const store = new MemoryStateStore();
     const { executor, statusOf, pendingOf } = setUp({ store });
     const eve = { ...IN, principal: 'eve' };
@@ -205,7 +205,7 @@ describe('grants', () => {
   });
 });
 
-it('users are offered a grant for equal arguments, and one for any arguments only if nothing is sent outside', async () => {
+it('users are offered a grant for equal arguments, and a grant for any arguments only if the tool sends nothing outside', async () => {
   const inside = setUp();
   expect(
     inside.executor.grantChoices(await inside.pendingOf(ADA)).map(({ scope }) => scope),

@@ -90,7 +90,7 @@ describe('requested calls', () => {
     expect(after.definitionDigest).toBe(registry.require('put').digest);
   });
 
-  it("a requested call isn't replaced when another call's record is copied over it in the store", async () => {
+  it("a requested call isn't replaced when somebody copies another call's record over its record in the store", async () => {
     const store = new MemoryStateStore();
     const { executor } = setUp({ store });
     await executor.request(call, IN);

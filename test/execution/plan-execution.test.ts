@@ -44,7 +44,7 @@ describe('execution plans', () => {
     ).toEqual([[0, 2], [1], [3]]);
   });
 
-  it('a key that ends in a slash or consists of a kind alone covers everything below it', () => {
+  it('a key that ends in a slash covers everything below it, and a key with only a kind covers everything of that kind', () => {
     expect(
       batchesOf(
         call('write', 'dir/'),
@@ -200,7 +200,7 @@ describe('invalid results of conflictKeys', () => {
     ['returns undefined', () => undefined],
     ['returns a string', () => 'a'],
     ['returns an empty list', () => []],
-  ])('a call waits for every write if its conflictKeys %s', (_, answer) =>
+  ])('a call waits for every write if its conflictKeys function %s', (_, answer) =>
     expect(wait(answer)).toBe(true),
   );
 });
@@ -224,7 +224,7 @@ describe('execution plans for bundled tools', () => {
   });
 
   it.each(['./a.txt', 'src/../a.txt', join(process.cwd(), 'a.txt'), 'a.txt/', 'a.txt.'])(
-    'the path %s is treated as the file a.txt',
+    'the path %s is treated as the path a.txt',
     (path) => {
       expect(planned(write('a.txt'), read(path))).toEqual([[0], [1]]);
       expect(planned(['edit_file', { path }], write('a.txt'))).toEqual([[0], [1]]);

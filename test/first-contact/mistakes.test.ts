@@ -44,7 +44,7 @@ const Notes = tooldex.toolkit(
 );
 const module: object = await import('./a-module.js');
 
-/** The package as a program in plain JavaScript uses it: everything may be given everywhere. */
+/** The package as a plain JavaScript program uses it, without types that reject arguments. */
 const js = {
   registry: () => {
     const registry: any = new ToolMetadataRegistry();
@@ -65,7 +65,7 @@ const js = {
 };
 const call = { id: '1', name: 'read', input: {} };
 
-/** The mistake, what makes it, and what its message says; each message is one that tells what was meant. */
+/** The mistake, the code that makes it, and the message, which must explain the fix. */
 const THROWN: readonly (readonly [
   mistake: string,
   make: () => unknown,

@@ -12,7 +12,7 @@ const PLACES = 1_024;
 async function crowdOf(url: string, bytes: string): Promise<readonly Socket[]> {
   const crowd: Socket[] = [];
   while (crowd.length < CROWD) {
-    // Opens only as many at a time as the system queues before the server accepts them.
+    // Opens only as many connections at a time as the system queues before the server accepts them.
     const sockets = Array.from({ length: 100 }, () => socketTo(url).resume());
     await Promise.all(sockets.map((socket) => once(socket, 'connect')));
     for (const socket of sockets) socket.write(bytes);
@@ -24,7 +24,10 @@ async function crowdOf(url: string, bytes: string): Promise<readonly Socket[]> {
 const closedOf = (crowd: readonly Socket[]) =>
   crowd.filter((socket) => socket.destroyed || socket.closed).length;
 
-/** Both servers use one rule for connections, so each kind of connection is tested once. */
+/**
+ * Both servers have the same rule for connections, so each kind of connection is tested with only one
+ * server.
+ */
 const HALF_SENT = [
   [
     'the catalogue',
@@ -112,7 +115,7 @@ describe.each(SERVERS)('$name', (server) => {
 
   it('closes a connection after 100 requests and announces it in the last response', async () => {
     const url = await server.start();
-    // Node closes it some seconds after announcing it.
+    // Node closes the connection some seconds after announcing it.
     const answer = await talk(url, requestOf(server, { closes: false }).repeat(100), (said) =>
       /^connection: close/im.test(said),
     );

@@ -18,7 +18,7 @@ export interface ListeningServer {
   start(options?: StartOptions): Promise<string>;
   /** The request line without its line break. */
   readonly line: string;
-  /** The headers besides Host, each with its line break. */
+  /** The headers besides Host, each with a line break. */
   readonly headers: string;
   readonly body: string;
   /** Returns the headers of a request for an endless stream of events. */
@@ -88,12 +88,12 @@ export const SERVERS: readonly ListeningServer[] = [
 /** Opens a connection that is destroyed at the end of the test. */
 export function socketTo(url: string): Socket {
   const socket = connect(Number(new URL(url).port), '127.0.0.1');
-  socket.on('error', () => {}); // The server may cut it, which other tests check.
+  socket.on('error', () => {}); // The server may cut the connection. Other tests check that.
   onTestFinished(() => void socket.destroy());
   return socket;
 }
 
-/** Returns everything a server answers until it closes the connection, or has answered enough. */
+/** Returns everything that a server answers until it closes the connection or the answer is long enough. */
 export async function talk(
   url: string,
   text: string,
@@ -110,7 +110,7 @@ export async function talk(
   return answer;
 }
 
-/** Returns a whole request that asks to close the connection after the answer. */
+/** Returns a complete request that asks to close the connection after the answer. */
 export function requestOf(
   { line, headers, body }: ListeningServer,
   { host = 'localhost', more = '', closes = true } = {},

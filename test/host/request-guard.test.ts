@@ -6,7 +6,7 @@ import { SERVERS, requestOf, statuses, talk, type ListeningServer } from './list
 
 const TOKEN = 'a-token-of-some-length';
 
-/** Returns the message of a refusal, in whatever form the server sends it. */
+/** Returns the error message, in whichever form the server sends it. */
 function messageOf(answer: string): string {
   const { error } = JSON.parse(answer.slice(answer.indexOf('{'))) as { error: { message: string } };
   return error.message;

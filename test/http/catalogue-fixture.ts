@@ -2,7 +2,7 @@ import { CapabilityRegistry } from '../../src/capability.js';
 import { createDiscoveryApp, type DiscoveryOptions } from '../../src/http.js';
 import { jobEntry, ManifestTree, skillEntry, toolEntry } from '../capability/manifest-tree.js';
 
-/** A small catalogue in which every filter parts the tools. */
+/** A small catalogue in which every filter matches some tools and excludes others. */
 export function sampleTree(): ManifestTree {
   return new ManifestTree({
     'functions.json': [
@@ -72,14 +72,14 @@ export interface Sample {
   readonly json: (path: string) => Promise<Json>;
 }
 
-/** A tool, skill, job, hit or finding as it came. */
+/** A tool, skill, job, hit, or finding in an answer. */
 export interface Item {
   readonly name: string;
   readonly persona: string | null;
   readonly [field: string]: unknown;
 }
 
-/** What came as JSON: the fields that tests look into; an answer has some of them. */
+/** An answer's JSON, with the fields that tests read. Each answer has some of these fields. */
 export interface Json {
   readonly name: string;
   readonly version: string;
@@ -136,7 +136,7 @@ export async function sample(
   };
 }
 
-/** `name@owner` of each tool of an answer. */
+/** Returns `name@owner` for each tool in an answer. */
 export function names({ tools }: Pick<Json, 'tools'>): readonly string[] {
   return tools.map((tool) => `${tool.name}@${tool.persona ?? 'shared'}`);
 }

@@ -13,7 +13,7 @@ class EventReader {
     this.#reader = response.body!.getReader();
   }
 
-  /** The next event or comment, without the blank line after it. */
+  /** Returns the next event or comment, without the blank line after it. */
   async next(): Promise<string> {
     for (let end = this.#text.indexOf('\n\n'); ; end = this.#text.indexOf('\n\n')) {
       if (end !== -1) {

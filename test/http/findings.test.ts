@@ -12,7 +12,7 @@ type Findings = Json & {
   readonly severities: Readonly<Record<string, number>>;
 };
 
-/** Tools of one template, which lint has much to say of, and entries that are left out. */
+/** Returns tools made from one template, which have many lint findings. */
 const manyTools = (count: number) =>
   Array.from({ length: count }, (_, index) =>
     toolEntry(`copy_${index}`, {
@@ -111,7 +111,7 @@ describe('GET /findings', () => {
     expect(missing('coded')).toContain('declare accessMode');
   });
 
-  it('omits rules that are turned off, and reports the others with their configured severity', async () => {
+  it('leaves out rules that are turned off, and reports the findings of other rules with their configured severity', async () => {
     const root = new ManifestTree({
       'functions.json': [toolEntry('alpha', { side_effects: 'network', keywords: ['?!'] })],
     }).root;

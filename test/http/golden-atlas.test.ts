@@ -27,26 +27,30 @@ const ALL = [
   'nova_only@Nova',
 ];
 
-/** Queries whose answer is another one on purpose: what it is, or that it is refused. */
+/**
+ * Queries whose answer differs from the recorded answer on purpose, with the names of the returned tools
+ * or status 400.
+ */
 const DIFFERENT: Readonly<Record<string, readonly string[] | 400>> = {
-  // 80 was read as 80 %, and 1.5 as 1.5 %: it may be a slip, and is refused.
+  // The recorded system read 80 as 80 % and 1.5 as 1.5 %. Values above 1 are refused here, because they may be
+  // mistakes.
   'min_success_rate=80': 400,
-  // What is no number turned the filter off without a word.
+  // The recorded system silently ignored a filter that wasn't a number.
   'min_success_rate=abc': 400,
-  // What was never called had a rate of 0 and was hidden; unknown is not bad.
+  // The recorded system gave tools without calls a success rate of 0 and hid them. Here, their rate is unknown.
   'min_success_rate=0.75': ALL.filter((tool) => tool !== 'sum_tool@Atlas'),
-  // A list of versions became the text of a list, which nothing met.
+  // The recorded system turned a list of versions into text, which matched no version.
   'version=<2&version=>=1': [
     'restricted@shared',
     'sum_tool@shared',
     'atlas_only@Atlas',
     'nova_only@Nova',
   ],
-  // A comma between personas was part of a name that nobody has.
+  // The recorded system read a comma between personas as part of a name.
   'persona=atlas,-shared': ['atlas_only@Atlas', 'sum_tool@Atlas'],
 };
 
-describe.runIf(present)('GET /tools compared with the recorded answers', () => {
+describe.runIf(present)('GET /tools with the recorded manifests', () => {
   const { files } = present
     ? golden<{ readonly files: Readonly<Record<string, unknown>> }>('registry_fixture')
     : { files: {} };
@@ -79,7 +83,7 @@ describe.runIf(present)('GET /tools compared with the recorded answers', () => {
           recorded,
         ] as const,
     ),
-  )('%s', async (title, { query, output }) => {
+  )('answers %s as recorded, except for known differences', async (title, { query, output }) => {
     const parameters = Object.entries(query).flatMap(([name, value]) =>
       [value].flat().map((each): [string, string] => [name, each]),
     );
@@ -110,16 +114,17 @@ describe.runIf(present)('GET /tools compared with the recorded answers', () => {
       'cost_unit',
     ];
     for (const field of same) expect(tool[field], field).toEqual(recorded[field]);
-    // `settings` and `credentials` told what was configured; `auth_required` is in `auth`.
+    // `settings` and `credentials` revealed the configuration. `auth_required` is now in `auth`.
     expect(
       Object.keys(recorded)
         .filter((field) => !(field in tool))
         .sort(),
     ).toEqual(['auth_required', 'credentials', 'settings']);
-    // Tags were called normalized, but kept doubles and their case; scopes doubles too.
+    // The recorded system kept duplicates and the case in "normalized" tags, and duplicate scopes.
     expect(tool.capability_tags).toEqual(['search', 'math']);
     expect(tool.auth_scopes).toEqual(['r', 'w']);
-    // Not declared was `null` there and is `false` here; nobody on the list is `null` here, since an empty list lets nobody.
+    // A missing declaration was `null` in the recorded system and is `false` here. A missing allowlist is
+    // `null` here, because an empty list allows nobody.
     expect([tool.requires_consent, tool.persona_allowlist]).toEqual([false, null]);
     expect(tool.health.tool).toMatchObject({
       total: 4,

@@ -60,7 +60,7 @@ describe('the Host header of a request', () => {
     expect((await answerTo({ headers: { host: 'localhost, evil.com' } })).status).toBe(403);
   });
 
-  it('is accepted only if the host in an absolute request URL is allowed, too', async () => {
+  it('is accepted only if the host in an absolute request URL is also allowed', async () => {
     expect(
       (await answerTo({ path: 'http://evil.com/tools', headers: { host: 'localhost' } })).status,
     ).toBe(403);

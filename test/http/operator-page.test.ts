@@ -63,7 +63,7 @@ describe.skipIf(!browserPresent)('the operator page (skipped without a browser)'
     await executor.close();
   });
 
-  const { open, leave } = useBrowser(); // After the server's hooks, so pages close before it.
+  const { open, leave } = useBrowser(); // Registered after the server's hooks, so pages close before the server.
 
   async function show(view: string, token = TOKEN, width = 1200) {
     const page = await open(`${server.url}/#/${view}`, { viewport: { width, height: 900 } });
@@ -110,7 +110,7 @@ describe.skipIf(!browserPresent)('the operator page (skipped without a browser)'
     await executor.pendingCalls.deny(pending!);
     await approve.click();
     await page.getByRole('alert').filter({ hasText: 'already been answered' }).waitFor();
-    await leave(); // The aborted requests are complaints.
+    await leave(); // The aborted requests would fail the test.
   });
 
   it('is read-only for a token without the required role', async () => {

@@ -107,7 +107,7 @@ describe('the operator routes', () => {
     });
   });
 
-  it('tell the second of two operators how the first one decided', async () => {
+  it('tell the second of two operators how the first operator decided', async () => {
     const { wait, post } = await setup();
     const id = await wait();
     await post(`/pending/${id}/deny`, 'ada');

@@ -1,10 +1,14 @@
 /**
- * Scripts that look at a page from inside.
+ * Scripts that inspect a page from inside.
  *
- * They are text: the tests know no browser's types, and what a tool chain makes of a function may not run there.
+ * They are text, because the tests have no browser types and a toolchain might compile a function into
+ * code that doesn't run in the page.
  */
 
-/** Every text whose colour is closer to its ground than WCAG's 4.5 to 1 (1.4.3), with the ratio. */
+/**
+ * Returns every text whose contrast with its background is below WCAG's 4.5 to 1 (1.4.3), with the
+ * ratio.
+ */
 export const tooPale = `(() => {
   const channels = (color) => (color.match(/[\\d.]+/g) ?? []).map(Number);
   const light = (value) => (value / 255 <= 0.04045 ? value / 255 / 12.92 : ((value / 255 + 0.055) / 1.055) ** 2.4);
@@ -27,7 +31,7 @@ export const tooPale = `(() => {
   return [...pale];
 })()`;
 
-/** Everything that can be used and has no name that is read out, and ids that are there twice. */
+/** Returns all controls without an accessible name, and all duplicate ids. */
 export const unnamedControls = `(() => {
   const named = (node) => [node.getAttribute('aria-label'), node.textContent, ...[...(node.labels ?? [])].map((label) => label.textContent)].some((name) => (name ?? '').trim() !== '');
   const unnamed = [...document.querySelectorAll('a, button, input, select, summary, svg[role=img]')].filter((node) => !named(node)).map((node) => node.outerHTML.slice(0, 80));

@@ -7,7 +7,7 @@ import { afterAll, afterEach, beforeAll, expect } from 'vitest';
 import { PAGE_FILES } from '../../src/http/page-files.js';
 import { DEADLINE_MS } from '../programs.js';
 
-/** The policy that the page is made for. */
+/** The content security policy that the page is designed for. */
 export const PAGE_POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
@@ -17,17 +17,18 @@ const executablePath = BROWSERS.flatMap((name) => {
   return status === 0 ? [stdout.trim()] : [];
 })[0];
 
-/** Whether there is a browser to look with. */
+/** True if a browser is available. */
 export const browserPresent = executablePath !== undefined;
 
-/** Says once that the tests of a file do not run. */
+/** Prints once that the tests of a file don't run. */
 export function warnIfNoBrowser(what: string): void {
   if (!browserPresent)
     console.warn(`${what}: skipped, none of ${BROWSERS.join(', ')} is installed`);
 }
 
 export function openBrowser(): Promise<Browser> {
-  // Without its sandbox: test machines run as root and in containers, and it only opens pages of these tests.
+  // Without the sandbox, because test machines run as root and in containers. The browser opens only
+  // pages of these tests.
   return chromium.launch({
     executablePath: executablePath!,
     args: ['--no-sandbox', '--disable-dev-shm-usage'],
@@ -35,12 +36,12 @@ export function openBrowser(): Promise<Browser> {
 }
 
 /**
- * Starts a browser for the tests of a `describe`. Its pages are closed after each test, which fails if
- * something happened on one that must never happen: errors, refused content, requests to elsewhere, dialogs.
+ * Starts a browser for the tests of a `describe`. After each test, its pages are closed, and the test
+ * fails if a page had an error, refused content, a request to another site, or a dialog.
  */
 export function useBrowser(): {
   readonly open: (url: string, options?: BrowserContextOptions) => Promise<Page>;
-  /** Closes the pages, whatever happened on them. */
+  /** Closes the pages without checking for errors in them. */
   readonly leave: () => Promise<void>;
 } {
   let browser: Browser;
@@ -77,7 +78,7 @@ async function openPage(
   url: string,
   options: BrowserContextOptions = {},
 ): Promise<WatchedPage> {
-  // Without transitions, colours don't depend on when they are read.
+  // Without transitions, colors don't depend on when they're read.
   const context = await browser.newContext({
     viewport: { width: 1360, height: 850 },
     reducedMotion: 'reduce',
@@ -108,7 +109,7 @@ async function openPage(
 
 type Item = Readonly<Record<string, unknown>>;
 
-/** What a catalogue's server says; all of it may be replaced while it runs. */
+/** The answers of a catalogue server. A test can replace all of them while the server is running. */
 export interface Content {
   tools: readonly Item[];
   skills: readonly Item[];
@@ -117,7 +118,10 @@ export interface Content {
   personas: readonly string[];
 }
 
-/** A server that speaks as the real one, with whatever content a test needs. It filters nothing. */
+/**
+ * A server that answers like the real server, with any content that a test needs. It doesn't apply
+ * filters.
+ */
 export class FakeCatalogue {
   readonly content: Content;
   readonly #token: string | undefined;
@@ -142,7 +146,7 @@ export class FakeCatalogue {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}/`;
   }
 
-  /** Whether it breaks off every connection, as a server that is down does. */
+  /** If true, the server cuts every connection, as if it were down. */
   isDown = false;
 
   async stop(): Promise<void> {
@@ -209,7 +213,7 @@ const NO_CALLS = {
   abandoned: 0,
 };
 
-/** A tool as the wire has it; harmless unless told otherwise. */
+/** Returns a tool as sent by the server, harmless by default. */
 export function wireTool(name: string, changes: Item = {}): Item {
   return {
     name,

@@ -68,7 +68,7 @@ describe.skipIf(!browserPresent)('the page while the catalogue changes', () => {
     ).toBe('2.0.0');
   });
 
-  it('reports a server that is down, and then shows the changes it missed', async () => {
+  it('reports a server that is down, and shows the missed changes once the server is back', async () => {
     const server = await FakeCatalogue.start({ tools: [wireTool('first')] });
     onTestFinished(() => server.stop());
     const page = await open(server.url);
@@ -80,7 +80,7 @@ describe.skipIf(!browserPresent)('the page while the catalogue changes', () => {
     server.isDown = false;
     await page.getByRole('link', { name: 'second' }).waitFor();
     await connection.filter({ hasText: 'live' }).waitFor();
-    await leave(); // A connection that breaks is a complaint.
+    await leave(); // The broken connection would fail the test.
   });
 
   it("shows the results of new calls, which don't change the revision", async () => {

@@ -118,14 +118,14 @@ describe.skipIf(!browserPresent)('the page with hostile content', () => {
     '#/jobs',
     '#/findings',
     `#/${encodeURIComponent(MARKUP)}?open=${encodeURIComponent(MARKUP)}&persona=${encodeURIComponent(MARKUP)}`,
-  ])('shows markup as text and never runs or loads it, at %s', async (hash) => {
+  ])('shows markup as text and never runs or loads the markup, at %s', async (hash) => {
     const page = await open(server.url + hash);
     await page.getByRole('status').filter({ hasText: 'live' }).waitFor();
     await page
       .getByRole('link', { name: /^Findings/ })
       .filter({ hasText: '1' })
       .waitFor();
-    // An image of the markup would have failed before this one.
+    // An image in the markup would have failed before this image.
     await page.evaluate(
       "new Promise((done) => Object.assign(new Image(), { onerror: done, src: 'data:image/png,x' }))",
     );
@@ -193,7 +193,7 @@ describe('the files of the page', () => {
         ),
         path,
       ).not.toMatch(/https?:|\/\/[a-z]+\.[a-z]/i);
-    // Of the libraries, only what makes markup of text on demand is in the script; the page never asks for it.
+    // The library code that turns text into markup is in the script, but the page never calls it.
     const sources = readdirSync(PAGE).filter((file) => file.endsWith('.ts'));
     for (const file of sources)
       expect(readFileSync(join(PAGE, file), 'utf8'), file).not.toMatch(

@@ -83,7 +83,7 @@ describe.skipIf(!browserPresent)('the tools page', () => {
     expect(await countOf('Access', 'write')).toBe('2');
     await choice(page, 'Category', 'files').check();
     await shows(page, '3 of 6 tools');
-    // Counts of other axes follow; those of the same axis say what one more value would add.
+    // A filter changes the counts of other axes, but not the counts of its own axis.
     expect([await countOf('Access', 'write'), await countOf('Category', 'git')]).toEqual([
       '1',
       '2',
@@ -143,7 +143,7 @@ describe.skipIf(!browserPresent)('the tools page', () => {
     expect(await choice(page, 'Category', 'files').isChecked()).toBe(true);
   });
 
-  it('accepts any URL, even a mistyped one', async () => {
+  it('opens with any URL, even a mistyped URL', async () => {
     const page = await open('#/nowhere/%E0%A4%A?category=purple&constructor=1&__proto__=2');
     await shows(page, '0 of 6 tools');
     expect(await choice(page, 'Category', 'purple').isChecked()).toBe(true);

@@ -59,7 +59,7 @@ describe('private values in manifests', () => {
   });
 });
 
-describe('a malformed persona parameter', () => {
+describe('a malformed query parameter', () => {
   it.each(['persona=,', 'persona=-', 'persona=--shared', 'persona=!', 'version=,'])(
     'is refused by GET /tools: %s',
     async (query) => {
@@ -69,7 +69,7 @@ describe('a malformed persona parameter', () => {
   );
 
   it.each(['/tools/good?persona=-shared', '/summary?persona=Ada,-shared'])(
-    'is refused by routes that accept only one persona: %s',
+    "is refused by routes that accept only one persona's name: %s",
     async (path) => {
       const { get } = await appOf({ 'functions.json': [toolEntry('good')] });
       expect((await get(path)).status).toBe(400);

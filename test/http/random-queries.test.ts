@@ -74,7 +74,7 @@ describe('random queries', () => {
         async (at, query) => {
           const response = await get(`${at}?${query}`);
           const body = (await response.json()) as { readonly error?: { readonly code: string } };
-          // Any text may be the name of a persona that is not there.
+          // Any text may be the name of an unknown persona.
           expect([200, 400, 404]).toContain(response.status);
           if (response.status === 404) expect(body.error?.code).toBe('PERSONA_NOT_FOUND');
         },

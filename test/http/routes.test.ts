@@ -22,7 +22,7 @@ describe('GET /tools/:name', () => {
     });
   });
 
-  it("returns a persona's own tool to that persona, and the shared tool to others", async () => {
+  it("returns a persona's own tool to that persona, and the shared tool to other personas", async () => {
     const { json } = await sample();
     expect((await json('/tools/alpha?persona=atlas')).version).toBe('2.0.0');
     expect((await json('/tools/alpha?persona=Nova')).version).toBe('1.2.0');
@@ -119,8 +119,8 @@ describe('GET /search', () => {
   });
 });
 
-describe('the other routes', () => {
-  it('list skills and jobs with their requirements and missing requirements, and filter them', async () => {
+describe("the catalogue's routes", () => {
+  it('list skills and jobs with their requirements and missing requirements, and apply filters', async () => {
     const { json, get } = await sample();
     const skills = await json('/skills');
     expect(skills).toMatchObject({ count: 2, total: 2, next: null });

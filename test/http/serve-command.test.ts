@@ -24,7 +24,7 @@ const argsOf = (flags: Flags) =>
     ...(value === true ? [] : [value]),
   ]);
 
-/** Runs `tooldex serve` during a test, with these variables of the environment. */
+/** Runs `tooldex serve` during a test, with these environment variables. */
 async function running(
   flags: Flags,
   env: Readonly<Record<string, string>>,
@@ -261,7 +261,7 @@ describe.skipIf(!redisPresent)(
       await store.close();
     });
 
-    it('reads health under the prefix from --redis-prefix, and reports if there is none', async () => {
+    it('reads health under the prefix from --redis-prefix, and reports if there is no health data', async () => {
       await redis.flush();
       const store = await RedisStateStore.connect({
         url: redis.url,

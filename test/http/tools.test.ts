@@ -132,7 +132,7 @@ describe('GET /tools', () => {
 });
 
 describe('pages of /tools', () => {
-  it('have the revision, which tells whether the catalogue has changed since the first page', async () => {
+  it('include the revision, which shows whether the catalogue has changed since the first page', async () => {
     const tree = catalogueOf(['a', 'b', 'c']);
     const { json, capabilities } = await sample({}, tree);
     const first = await json('/tools?limit=1&side_effects=none');

@@ -55,7 +55,8 @@ const byHand = defineTool({
 const registry = new ToolMetadataRegistry();
 const executor = new ToolExecutor({ registry });
 
-// The set knows the names that models see, what models write, and what tools answer, as JSON.
+// The type includes the names that models see, the inputs that models write, and the tools' results as
+// JSON.
 const tools = toAISDKTools([forecast, add, silent, plain, byHand], {
   executor,
   context: { db: new Map() },
@@ -86,7 +87,7 @@ const part = (message: UIMessage<unknown, never, UITools>) => {
       assertType<Equal<typeof each.output.sum, number>>();
 };
 
-// Without an executor the program makes the calls. The types are the same.
+// Without an executor, the program makes the calls. The types are the same.
 const shown = toAISDKTools([add, forecast]);
 assertType<
   Equal<
@@ -96,13 +97,13 @@ assertType<
 >();
 assertType<Equal<(typeof shown)['add']['execute'], undefined>>();
 
-// Progress is an output too.
+// Progress values are outputs, too.
 const told = toAISDKTools([plain], { executor, progress: true });
 assertType<
   Equal<InferUITools<typeof told>['plain']['output'], string | { readonly progress: unknown }>
 >();
 
-// If the types don't know the tools, the set has any names.
+// If the tools' types are unknown, the set accepts any names.
 const some: readonly ToolDefinition[] = [add];
 const open = [
   toAISDKTools(registry, { executor }),

@@ -38,7 +38,7 @@ function registryOf(written: string[]): ToolMetadataRegistry {
   return registry;
 }
 
-/** All processes of a program share it. */
+/** All processes of a program share this store. */
 const approvalKey = new Uint8Array(32).fill(3);
 
 function setUp(options: Partial<NonNullable<Parameters<typeof toAISDKTools>[1]>> = {}) {
@@ -96,7 +96,7 @@ describe('tools exported to the AI SDK', () => {
     });
   });
 
-  it("a call that needs approval waits for it, and then runs with the model's arguments", async () => {
+  it("a call that needs approval waits for the approval, and then runs with the model's arguments", async () => {
     const { tools, written } = setUp();
     const model = aiModel([['w1', 'write', { text: '  hello ' }]], 'written');
     const first = await generateText({ model, tools, messages: [ask] });

@@ -16,7 +16,7 @@ import { toAISDKTools } from '../../src/interop/frameworks/to-ai-sdk-tools.js';
 import { agentsModel, aiModel } from './framework-models.js';
 import { toOpenAIAgentsTools } from '../../src/interop/frameworks/to-openai-agents-tools.js';
 
-/** A class that a copy would break: it has a private field and methods. */
+/** A class with a private field and methods, which a copy would break. */
 class Database {
   readonly #rows = new Map([['1', 'Ada']]);
   find(id: string): string | undefined {
@@ -74,9 +74,7 @@ type Way = {
   readonly call: (world: World, name: string, input: object, app: App) => Promise<unknown>;
 };
 
-/**
- * Every way in which a program passes its own context to a call. The options say who the caller is.
- */
+/** Every way for a program to pass its own context to a call. The options define the caller. */
 const caller = { principal: 'ada', conversationId: 'k1' } as const;
 const agents = async (world: World, name: string, input: object, options: object, run: object) =>
   new Runner({ tracingDisabled: true }).run(
@@ -179,7 +177,7 @@ const WAYS: readonly Way[] = [
 beforeAll(() => setTracingDisabled(true));
 
 describe.each(WAYS)('a tool called through $way', ({ call }) => {
-  it("the tool receives the program's own objects and the facts about its call", async () => {
+  it("the tool receives the program's own objects and the call's id, principal, and conversation", async () => {
     const world = setUp();
     const app = appOf('ada');
     await call(world, 'find', { id: '1' }, app);
@@ -203,7 +201,7 @@ describe.each(WAYS)('a tool called through $way', ({ call }) => {
   it("the model can't set the principal, conversation, or context", async () => {
     const world = setUp();
     const app = appOf('ada');
-    // The write is denied or pending everywhere, and the events say who the caller was.
+    // Every way leaves the write denied or pending, and the events contain the caller.
     await call(
       world,
       'rename',

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { defineTool, type ToolDefinition } from '../../src/index.js';
 
-/** Returns a tool with this name, and other options where they matter. */
+/** Returns a tool with this name and these options. */
 export function named(
   name: string,
   options: Readonly<Record<string, unknown>> = {},
@@ -57,8 +57,8 @@ const key = fc.constantFrom(
 const scalar = fc.oneof(fc.string(), fc.integer(), fc.boolean());
 
 /**
- * Schemas that every target can express: text, numbers, lists, objects, enums, optional and
- * nullable fields, definitions.
+ * Schemas that every target supports: text, numbers, lists, objects, enums, optional and nullable
+ * fields, and definitions.
  */
 const plain: fc.Arbitrary<Described>[] = [
   fc.record({
@@ -104,9 +104,7 @@ const plain: fc.Arbitrary<Described>[] = [
   fc.record({ value: fc.boolean(), schema: fc.constant({ type: 'boolean' }) }),
 ];
 
-/**
- * Schemas that some targets can't express: any value, free keys, tuples, several schemas at once.
- */
+/** Schemas that some targets don't support: any value, free keys, tuples, and combinations of schemas. */
 const wild: fc.Arbitrary<Described>[] = [
   fc.record({
     value: fc.oneof(scalar, fc.dictionary(fc.string(), scalar)),
@@ -204,5 +202,5 @@ const rooted = (arbitrary: fc.Arbitrary<Described>) =>
     schema: { ...(schema as object), $defs: DEFINITIONS },
     value: value as Record<string, unknown>,
   }));
-/** Any input schema, and an input that it allows. */
+/** Any input schema, and an input that the schema allows. */
 export const anyInput = rooted(described([...plain, ...wild], 2));

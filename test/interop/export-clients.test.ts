@@ -63,7 +63,7 @@ function setUp() {
   return { registry, run };
 }
 
-/** Returns a service that records its requests and returns one body after the other. */
+/** Returns a service that records its requests and returns one body after another. */
 function service(...answers: readonly object[]) {
   const bodies: Record<string, unknown>[] = [];
   const fetch = async (_url: unknown, init?: { body?: unknown }): Promise<Response> => {
@@ -257,7 +257,7 @@ describe('exports to the Anthropic client', () => {
     });
   });
 
-  it('deferLoading: true defers all tools except critical ones, and a function selects the tools to defer', () => {
+  it('deferLoading: true defers all tools except critical tools, and a function selects the tools to defer', () => {
     const { registry } = setUp();
     registry.register(
       definitionOf({
@@ -298,7 +298,7 @@ describe('exports to the Google client', () => {
     );
     const ai = new GoogleGenAI({ apiKey: 'none' });
     const before = globalThis.fetch;
-    globalThis.fetch = fetch; // The client accepts no other fetch.
+    globalThis.fetch = fetch; // The client accepts no other type of fetch.
     try {
       const tools = toGeminiTools(registry);
       const first = await ai.models.generateContent({

@@ -79,7 +79,7 @@ describe('renamed parameters', () => {
           for (const each of objectsOf(renamed))
             for (const name of Object.keys(propertiesOf(each)))
               expect(rule.test(name), name).toBe(true);
-          expect(restore(value)).toEqual(value); // Original names are accepted too: a model may know them from elsewhere.
+          expect(restore(value)).toEqual(value); // Original names are accepted, too, because a model may know them from somewhere else.
         },
       ),
       { numRuns: propertyRuns(300) },

@@ -79,7 +79,7 @@ describe('an export', () => {
     named('files.write', { compact: true, summary: 'Writes' }),
   ]);
 
-  it('the same tools are exported as the same bytes, whatever the type of the list', () => {
+  it('the same tools are exported as the same bytes from a list of any type', () => {
     const entries = [...registry];
     for (const input of [
       registry,

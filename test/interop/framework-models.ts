@@ -1,7 +1,7 @@
 import type { Model, ModelRequest, ModelResponse } from '@openai/agents';
 import { MockLanguageModelV3 } from 'ai/test';
 
-/** What a model says in one turn: a text, or calls. */
+/** A model's answer in one turn: text or calls. */
 export type Turn = string | readonly (readonly [id: string, name: string, input: unknown])[];
 
 const written = (input: unknown) => (typeof input === 'string' ? input : JSON.stringify(input));
@@ -11,7 +11,7 @@ export const USAGE = {
   outputTokens: { total: 1, text: 1, reasoning: undefined },
 };
 
-/** Returns a model of the AI SDK that says one turn after the other. */
+/** Returns an AI SDK model that gives one answer per turn. */
 export function aiModel(...turns: readonly Turn[]): MockLanguageModelV3 {
   return new MockLanguageModelV3({
     doGenerate: turns.map((turn) => ({
@@ -31,7 +31,7 @@ export function aiModel(...turns: readonly Turn[]): MockLanguageModelV3 {
   });
 }
 
-/** Returns the results that a model of the AI SDK received in its last request. */
+/** Returns the results that an AI SDK model received in its last request. */
 export const readByAIModel = (model: MockLanguageModelV3) =>
   model.doGenerateCalls
     .at(-1)!
@@ -39,7 +39,7 @@ export const readByAIModel = (model: MockLanguageModelV3) =>
     .flatMap(({ content }) => content as { output: { type: string; value: unknown } }[])
     .map(({ output }) => output);
 
-/** Returns a model of OpenAI Agents that says one turn after the other, and records its requests. */
+/** Returns an OpenAI Agents model that gives one answer per turn and records its requests. */
 export function agentsModel(
   ...turns: readonly Turn[]
 ): Model & { readonly requests: ModelRequest[] } {
@@ -76,7 +76,7 @@ export function agentsModel(
   };
 }
 
-/** Returns the results that a model of OpenAI Agents received in its last request, by call. */
+/** Returns the results that an OpenAI Agents model received in its last request, by call. */
 export const readByAgentsModel = ({ requests }: { readonly requests: readonly ModelRequest[] }) =>
   (requests.at(-1)!.input as { type: string; callId?: string; output?: unknown }[])
     .filter(({ type }) => type === 'function_call_result')

@@ -100,7 +100,7 @@ describe('tools exported to LangChain', () => {
     const result = await tool.invoke({ a: 2 });
     expectTypeOf(result).toEqualTypeOf<{ sum: number; at: string }>();
     expect(result).toEqual({ sum: 3, at: '1970-01-01T00:00:00.000Z' });
-    // @ts-expect-error a text is no number
+    // @ts-expect-error text isn't a number
     await expect(tool.invoke({ a: '2' })).rejects.toThrow();
   });
 

@@ -24,11 +24,14 @@ import { toOpenAIAgentsTools } from '../../src/interop/frameworks/to-openai-agen
 import { agentsModel, aiModel } from './framework-models.js';
 import { chat, scriptedModel, Session } from '../../src/chat.js';
 
-// One conversation in the loop of each framework: two reads, one with a picture, two writes that need approval, a question,
-// and a call that a colleague answers.
+// The same conversation in the loop of each framework. It has two reads (one returns a picture), two
+// writes that need approval, a question, and a call that a colleague answers.
 
 type Call = readonly [id: string, name: string, input: Readonly<Record<string, unknown>>];
-/** The calls of each turn. Where nobody can answer the question, the model reads it and calls again with the answer. */
+/**
+ * The calls of each turn. If nobody can answer the question, the model reads it and calls the tool again
+ * with the answer.
+ */
 const TURNS: readonly (readonly Call[])[] = [
   [
     ['c1', 'order.status', { order: 17 }],
@@ -44,7 +47,7 @@ const TURNS: readonly (readonly Call[])[] = [
 ];
 const PNG = Buffer.from('a very small picture').toString('base64');
 
-/** The same with the names that model services allow. */
+/** The same calls with names that model services allow. */
 const SAID = TURNS.map((turn) =>
   turn.map(([id, name, input]) => [id, name.replace('.', '__'), input] as const),
 );
@@ -87,10 +90,10 @@ function shop() {
 }
 type Shop = ReturnType<typeof shop>;
 
-/** Returns what the model has read in the end. */
+/** Returns the text that the model has read by the end. */
 type Loop = (shop: Shop) => Promise<unknown>;
 
-/** Lets the user and a colleague settle an outcome, as a program does that runs the calls itself. */
+/** Lets the user and a colleague settle an outcome, like a program that runs the calls itself. */
 async function settled(executor: ToolExecutor, call: Call, outcome: ToolOutcome) {
   switch (outcome.status) {
     case 'approval_required': {
@@ -106,7 +109,7 @@ async function settled(executor: ToolExecutor, call: Call, outcome: ToolOutcome)
   }
 }
 
-/** The loop of a program that calls a model service. */
+/** The loop of a program that calls a model service directly. */
 const service =
   (
     exported: ({ registry }: Shop) => Pick<ReturnType<typeof toOpenAITools>, 'toCalls'> & {

@@ -24,7 +24,7 @@ import { RestartingStore } from '../execution/fixtures/restarting-store.js';
 
 const open = { accessMode: AccessMode.READONLY, sideEffects: SideEffect.NONE } as const;
 
-/** All processes of a program share it. */
+/** All processes of a program share this store. */
 const approvalKey = new Uint8Array(32).fill(3);
 
 function setUp() {

@@ -25,10 +25,7 @@ import { agentsModel, aiModel, readByAgentsModel, readByAIModel } from './framew
 import { readOutcome } from '../../src/safety/read-outcome.js';
 import { textOf, WAYS } from '../mcp/server-clients.js';
 
-/**
- * A target's form of an outcome: a result, an error, its own way to wait, or a text of unknown
- * kind.
- */
+/** How a target shows an outcome: as a result, as an error, as waiting, or as plain text. */
 type Shown =
   { readonly as: 'result' | 'error' | 'text'; readonly text: string } | { readonly as: 'waiting' };
 
@@ -37,7 +34,10 @@ interface Setup {
   readonly executor: ToolExecutor;
 }
 
-/** Registers one tool per outcome, named after it. `lost` returns a value that JSON can't hold. */
+/**
+ * Registers one tool per outcome, named after the outcome. `lost` returns a value that JSON can't
+ * represent.
+ */
 function setUp(): Setup {
   const registry = new ToolMetadataRegistry();
   const inputSchema = z.object({});
@@ -150,7 +150,7 @@ const inMcp =
     return { as: result.isError === true ? 'error' : 'result', text };
   };
 
-/** The targets, and the form of each outcome that is not a result or an error as usual. */
+/** The targets, and the outcomes that a target shows in an unusual form. */
 const TABLE: readonly (readonly [string, typeof inAISDK, Readonly<Record<string, string>>])[] = [
   ['the AI SDK', inAISDK, { manual: 'waiting', approval_required: 'waiting' }],
   ['LangChain', inLangChain, {}],
@@ -167,7 +167,7 @@ const TABLE: readonly (readonly [string, typeof inAISDK, Readonly<Record<string,
 ];
 const ADVICE =
   " This client can't ask the user. The operator of this server can allow such calls with tooldex mcp serve --yes medium or with a policy rule. For tools from MCP servers, access and consent in their settings work too.";
-/** The outcomes, and how they are shown as usual. */
+/** The outcomes, and the form in which most targets show them. */
 const OUTCOMES = {
   ok: 'result',
   halt: 'result',

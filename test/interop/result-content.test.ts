@@ -26,7 +26,7 @@ import { createMcpServer } from '../../src/mcp.js';
 import { agentsModel, aiModel, readByAgentsModel, readByAIModel } from './framework-models.js';
 import { WAYS } from '../mcp/server-clients.js';
 
-/** A screenshot of 700 kB, with a text for the model, a PDF, a link, and a part for users only. */
+/** A screenshot of 700 kB, text for the model, a PDF, a link, and a part for users only. */
 const BYTES = new Uint8Array(700_000).fill(7);
 const PNG = Buffer.from(BYTES).toString('base64');
 

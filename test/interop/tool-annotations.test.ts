@@ -10,7 +10,7 @@ import type { ToolOptions } from '../../src/tool/tool-options.js';
 import { definitionOf, entryOf } from '../../src/tool/tool-definition.js';
 import { propertyRuns } from '../property-runs.js';
 
-/** The assumptions about foreign tools. */
+/** The defaults for foreign tools. */
 const DEFAULTS = {
   sideEffects: 'network',
   allowParallel: false,

@@ -11,7 +11,7 @@ function fits(schema: object, input: unknown): boolean {
   return compileJsonSchema(schema).check(boundInput(input)).length === 0;
 }
 
-/** Returns the issues of an input, one line each. */
+/** Returns the issues of an input, one per line. */
 function told(schema: object, input: unknown): readonly string[] {
   return compileJsonSchema(schema)
     .check(boundInput(input))
@@ -36,7 +36,7 @@ function definitions(count: number, make: (next: { $ref: string }) => object): o
 const circle: Record<string, unknown> = {};
 circle['not'] = circle;
 
-/** Schemas that are invalid, endless, or misunderstood, and what their refusal says. */
+/** Schemas that are invalid, endless, or easily misunderstood, each with its error message. */
 const REFUSED: readonly (readonly [what: string, schema: object, says: RegExp])[] = [
   ['a reference to itself', { $ref: '#' }, /points back to itself/],
   [
@@ -63,7 +63,7 @@ const REFUSED: readonly (readonly [what: string, schema: object, says: RegExp])[
   ],
 ];
 
-/** Keywords with values of a wrong type. */
+/** Keywords with values of the wrong type. */
 const MISTYPED: readonly (readonly [keyword: string, value: unknown])[] = [
   ['type', 'file'],
   ['properties', []],
@@ -104,7 +104,7 @@ const twoBranches = {
 };
 
 /**
- * Schemas whose references multiply, and inputs that would keep an unlimited check busy for
+ * Schemas with multiplying references, and inputs that would keep a check without limits busy for
  * minutes.
  */
 const ENDLESS: readonly (readonly [what: string, schema: object, input: unknown])[] = [
@@ -125,7 +125,7 @@ const ENDLESS: readonly (readonly [what: string, schema: object, input: unknown]
   ],
 ];
 
-/** Inputs that once took quadratic time, or were refused for their size. */
+/** Inputs that once took quadratic time or were refused because of their size. */
 const LARGE: readonly (readonly [what: string, schema: object, input: unknown, fits: boolean])[] = [
   [
     '40,000 items that must be unique',
@@ -134,7 +134,7 @@ const LARGE: readonly (readonly [what: string, schema: object, input: unknown, f
     true,
   ],
   [
-    '30 branches inside each other that have looked at 800 names',
+    '30 nested branches that each evaluate 800 property names',
     {
       ...nestedIn(30, (inner) => ({ anyOf: [inner] }), { additionalProperties: {} }),
       unevaluatedProperties: false,
@@ -172,7 +172,7 @@ describe('checking an input', () => {
     );
   });
 
-  it.each(LARGE)('finishes for %s', (_, schema, input, answer) => {
+  it.each(LARGE)('finishes without exceeding a limit for %s', (_, schema, input, answer) => {
     const issues = compileJsonSchema(schema).check(boundInput(input));
     expect(issues.length === 0).toBe(answer);
     expect(issues.map(({ message }) => message).join()).not.toMatch(/that matches the schema/);
@@ -198,7 +198,7 @@ describe('checking an input', () => {
       times(1_000, (index) => `someone.number${index}@example.com`),
     ],
     ['a line of 3,000 characters', { pattern: '^.*\\S.*$' }, 'x'.repeat(3_000)],
-  ])('stays within the step limit for %s', (_, schema, input) => {
+  ])('accepts a valid input within the step limit: %s', (_, schema, input) => {
     expect(fits({ properties: { a: schema } }, { a: input })).toBe(true);
   });
 
@@ -248,7 +248,7 @@ describe('names of built-in properties', () => {
   });
 });
 
-/** Patterns of everyday schemas, with a text that fits and some that don't. */
+/** Common patterns, each with a text that matches and texts that don't. */
 const PATTERNS: readonly (readonly [
   what: string,
   pattern: string,
@@ -337,7 +337,7 @@ describe('patterns in an untrusted schema', () => {
     expect(compileJsonSchema(foreignSchema({ pattern: '(' })).unchecked).toHaveLength(1);
   });
 
-  it("don't make property names unknown", () => {
+  it('match any property name, so additionalProperties and unevaluatedProperties never reject a property', () => {
     expect(
       foreignFits(
         { patternProperties: { [unsafe]: { type: 'number' } }, additionalProperties: false },

@@ -21,8 +21,8 @@ const DRAFTS = [
 ] as const;
 
 /**
- * Left out on purpose and refused when a tool is defined: references to other documents, dynamic
- * references, and custom vocabularies.
+ * Groups that are skipped, because tooldex refuses these schemas on purpose: references to other
+ * documents, dynamic references, and custom vocabularies.
  */
 const REFUSED: readonly (readonly [place: RegExp, says: RegExp])[] = [
   [/^draft(?:7|2020-12)\/refRemote: /, /reference to a schema in the same document/],
@@ -52,7 +52,7 @@ const groups = existsSync(SUITE)
   : [];
 
 describe.skipIf(groups.length === 0)(
-  `the official suite${groups.length === 0 ? ' (skipped: ../shared/data/json-schema-suite is not there)' : ''}`,
+  `the JSON Schema validator${groups.length === 0 ? ' (skipped: ../shared/data/json-schema-suite is not there)' : ''}`,
   () => {
     const taken = groups.filter(({ place }) => !REFUSED.some(([left]) => left.test(place)));
 
@@ -76,13 +76,13 @@ describe.skipIf(groups.length === 0)(
       groups
         .filter((group) => !taken.includes(group))
         .map((group) => [group.place, group] as const),
-    )("rejects a schema of the official suite that we don't support: %s", (place, { schema }) => {
+    )('rejects an unsupported schema of the official suite: %s', (place, { schema }) => {
       expect(() => compileJsonSchema(schema)).toThrow(
         REFUSED.find(([left]) => left.test(place))![1],
       );
     });
 
-    it('the official suite covers two drafts, and few of its groups are skipped', () => {
+    it('is tested with the official suite for two drafts, and skips few groups', () => {
       expect(groups.length).toBeGreaterThan(600);
       expect(groups.length - taken.length).toBeLessThan(65);
       for (const [left] of REFUSED) expect(groups.some(({ place }) => left.test(place))).toBe(true);

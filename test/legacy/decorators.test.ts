@@ -154,10 +154,10 @@ class Plain {
   }
 }
 
-/** For the compiler a decorator of anything: what the real one refuses at run time. */
+/** A decorator that the compiler accepts anywhere, to test errors at run time. */
 const misplaced = () => tool({ ...LEAST, name: 'misplaced' }) as (...target: any[]) => void;
 
-// For the compiler decorators of anything, as a program without types has them.
+// The compiler accepts these decorators anywhere, as in a program without types.
 type Anything = (...target: any[]) => void;
 const bare = tool as Anything;
 const bareToolkit = toolkit as Anything;

@@ -54,7 +54,7 @@ describe('loadTools', () => {
     expect([tools.map(({ name }) => name), problems]).toEqual([['greet'], []]);
   });
 
-  it("keeps the resolver of an exported registry, even for a class in another file that needs the resolver's container", async () => {
+  it('keeps the resolver of an exported registry and uses it for a class in another file', async () => {
     const cwd = cli.project({
       'place.ts': `DEFINE @tool({ name: 'place', description: 'Says where', inputSchema: {} }) export class Place { constructor(readonly name: string) {} execute(): string { return this.name; } }`,
       'registry.ts': `import { ToolMetadataRegistry } from ${JSON.stringify(program('src/index.ts'))}; import { Place } from './place.ts'; export const registry = new ToolMetadataRegistry({ resolve: async () => new Place('Bern') }); registry.register(Place);`,
@@ -104,7 +104,7 @@ describe('loadTools', () => {
 });
 
 describe("files that Node can't parse", () => {
-  // In a process of its own: here Vite would parse the files.
+  // Runs in its own process, because Vite would parse the files in this process.
   const reasonFor = async (files: Readonly<Record<string, string>>) =>
     (
       JSON.parse(
@@ -115,8 +115,8 @@ describe("files that Node can't parse", () => {
   it.each([
     ['an ES module', { 'a.mjs': '@tool() export class Greet {}' }],
     ['a CommonJS file', { 'a.cjs': '@tool() class Greet {}' }],
-    ['a file that it imports', { 'a.mjs': "import './b.mjs';", 'b.mjs': '@tool() class Greet {}' }],
-  ])('the error for a decorator in %s explains how to fix it', async (_, files) => {
+    ['an imported file', { 'a.mjs': "import './b.mjs';", 'b.mjs': '@tool() class Greet {}' }],
+  ])('the error for a decorator in %s explains how to load the file', async (_, files) => {
     expect(await reasonFor(files)).toMatch(
       /^SyntaxError: Invalid or unexpected token\. .* has a decorator \(@\).*install tsx.*without decorator syntax/,
     );

@@ -28,7 +28,10 @@ interface Answered {
   readonly body: string;
 }
 
-/** Serves the sample tools behind the proxy with a new certificate, and returns a function that sends requests through the proxy. */
+/**
+ * Serves the sample tools behind the proxy with a new certificate. Returns a function that sends
+ * requests through the proxy.
+ */
 async function served() {
   const folder = mkdtempSync(join(tmpdir(), 'tooldex-proxy-'));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));

@@ -199,7 +199,7 @@ it.each([
   ['in one response', 'application/json', (text: string) => text],
   ['in an event', 'text/event-stream', (text: string) => `data: ${text}\n\n`],
 ])(
-  'a server whose response exceeds 16 MiB %s is dropped before the whole response is read',
+  'a server that sends more than 16 MiB %s is given up before the whole response is read',
   async (_, type, wrap) => {
     let written = 0;
     const server = createServer((request, response) => {
@@ -253,7 +253,7 @@ it.each([
 );
 
 describe('WebSocket servers', () => {
-  /** The server's side, as small as can be. */
+  /** A minimal WebSocket server. */
   class SocketTransport implements Transport {
     onmessage?: (message: JSONRPCMessage) => void;
     onclose?: () => void;

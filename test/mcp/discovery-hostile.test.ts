@@ -6,7 +6,7 @@ import { ManualClock } from '../../src/testing/manual-clock.js';
 import { Demo, discover, hostile, namesOf } from './servers/start.js';
 
 async function ask(mode: string) {
-  // Reading megabytes takes a busy machine longer than the usual time of a server.
+  // Longer than the default timeout, because a busy machine needs time to read megabytes.
   const discovery = discover({
     mcpServers: { bad: hostile(mode) },
     timeout: 600,
@@ -69,7 +69,7 @@ describe('malicious servers', () => {
 
   it('tools with schemas designed to hang a validator are rejected', async () => {
     const { names, findings } = await ask('bombs');
-    // Patterns are matched in linear time, whatever they are.
+    // Every pattern is matched in linear time.
     expect(names).toEqual(['mcp.bad.fine', 'mcp.bad.pattern']);
     expect(findings.map(({ tool }) => tool)).toEqual(['"deep"', '"circle"']);
   });

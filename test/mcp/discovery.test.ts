@@ -135,7 +135,7 @@ describe('discovery', () => {
       'hangs',
       'discovering',
     ]);
-    // The dead one is noticed without any time passing; only the silent one needs the clock.
+    // The dead server is detected at once. Only the silent server needs the clock to advance.
     while (clock.pending > 2) await new Promise((resolve) => setImmediate(resolve));
     clock.advance(30_000);
     await refreshed;
@@ -229,7 +229,7 @@ describe('discovery as a source for a CapabilityRegistry', () => {
     const registry = capabilities.registryFor();
     await capabilities.refresh();
     expect(capabilities.registryFor()).toBe(registry);
-    // What a server pushes is there at the next refresh, without force.
+    // A change that a server announced is visible after the next refresh, without force.
     shared.list(rawTool('announce'), rawTool('fresh'));
     const changed = nextChange(discovery);
     await discovery.callTool('shared', 'announce', {}, {});

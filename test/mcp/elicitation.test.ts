@@ -17,7 +17,7 @@ const reads = {
   timeout_seconds: 30,
 };
 
-/** A server that asks in the middle of a call, the tool that does, and the user who is asked. */
+/** A server that asks a question during a call, the tool that asks, and the user who answers. */
 async function asking(
   start: { readonly command: string; readonly args: readonly string[] },
   onElicit: OnElicit,
@@ -37,11 +37,11 @@ async function asking(
   return { clock, executor };
 }
 
-/** What the tool says of the answer that it got. */
+/** Returns the outcome's value and content, or the whole outcome of a failed call, as text. */
 const answerIn = (outcome: ToolOutcome) =>
   JSON.stringify(outcome.status === 'ok' ? [outcome.value, outcome.content] : outcome);
 
-// The question comes as the answer to the call, or during the call.
+// The question arrives in the call's response or during the call.
 const SERVERS = [
   { era: '2026', tool: 'mcp.asks.ask_once', start: () => new Demo('ask_once').start },
   {
@@ -171,7 +171,7 @@ it("a 2025-protocol server can't ask a user while two principals have calls runn
       },
       packages: {
         ...IN_PROCESS_PACKAGES,
-        // Called with `new`, it gives another object than its own.
+        // A constructor that returns a different object than its own instance.
         stdio: () =>
           Promise.resolve({
             StdioClientTransport: function () {
@@ -189,7 +189,7 @@ it("a 2025-protocol server can't ask a user while two principals have calls runn
   expect(results).toMatchObject([{ value: 'cancel' }, { value: 'cancel' }]);
 });
 
-/** Returns a function that resolves once it was called so many times. */
+/** Returns a function that resolves once it has been called `count` times. */
 function meeting(count: number): () => Promise<void> {
   const all = signalled();
   let come = 0;

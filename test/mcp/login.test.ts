@@ -47,7 +47,7 @@ function discoveryOf(
   return discovery;
 }
 
-/** Acts like the browser of a user who approves: follows the address and comes back. */
+/** Acts like the browser of a user who approves: it follows the URL to the login and back. */
 const approve = async (address: string) => void (await fetch(address));
 
 const call = async (discovery: McpDiscovery, tool = 'read') =>
@@ -209,7 +209,7 @@ describe('OAuth scopes', () => {
 });
 
 describe('redirects from the browser', () => {
-  /** Logs in with `answer` in place of the browser. */
+  /** Logs in with `answer` instead of a browser. */
   async function answered(
     answer: (back: URL) => Promise<unknown>,
     before?: (authorization: AuthorizationServer, server: ProtectedServer) => void,
@@ -283,7 +283,7 @@ describe('servers and tokens', () => {
     const local = addressAt(new URL(authorization.origin).port);
     const asked: string[] = [];
     const real = globalThis.fetch;
-    // A server on the network that names an authorization server on the user's machine.
+    // A remote server that names an authorization server on the user's machine.
     globalThis.fetch = (async (input: string | URL, init?: RequestInit) => {
       const { href, host, pathname } = new URL(input);
       asked.push(href);
@@ -366,7 +366,7 @@ describe('OAuth tokens', () => {
     );
   });
 
-  it("aren't read from a login file that others can read or that is a symlink", async () => {
+  it("aren't read from a login file that other users can read or that is a symlink", async () => {
     const { server } = await servers();
     const logins = newFolder();
     await discoveryOf(server.url, { logins }).login('tickets', { open: approve });

@@ -23,7 +23,7 @@ const WAYS = [
   ['using the 2025 protocol over HTTP', 'legacy', 'http'],
 ] as const;
 
-/** The official client, whose user answers all questions with the same action. */
+/** The official client. Its user gives the same answer to every question. */
 async function open(
   server: McpToolServer,
   [, mode, way]: readonly [string, 'auto' | 'legacy', 'memory' | 'http'] = WAYS[0],
@@ -55,7 +55,7 @@ async function open(
 
 const OPEN = { resources: true, prompts: true, consent: false, timeout_seconds: 30 };
 
-/** A gateway before servers with resources and prompts. */
+/** A gateway to servers with resources and prompts. */
 async function gateway(
   servers: Readonly<Record<string, object>>,
   {

@@ -67,7 +67,8 @@ describe('lockfiles for definition pins', () => {
       ({ index }) =>
         `${text.slice(0, index)}${text[index] === 'x' ? 'y' : 'x'}${text.slice(index + 1)}`,
     );
-    // The server's name is not covered: its tools are then new.
+    // The digest doesn't cover the server's name. If the name was edited, the server's tools count as
+    // new.
     const unnoticed = edits.filter((edit) => {
       try {
         return DefinitionPins.fromJson(edit).check('files', ECHO).ok;

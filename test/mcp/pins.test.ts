@@ -10,7 +10,7 @@ const evil = {
 };
 
 describe('definition pins', () => {
-  it('without pins, the first definition is trusted and a different one is withheld later', () => {
+  it('without pins, the first definition is trusted and a different definition is withheld later', () => {
     const pins = new DefinitionPins();
     expect(pins.check('files', ECHO)).toEqual({ ok: true });
     expect(pins.check('files', evil)).toEqual({

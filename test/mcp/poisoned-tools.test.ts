@@ -13,7 +13,10 @@ const ODD: ReadonlySet<McpFinding['kind']> = new Set([
 ]);
 const oddIn = (findings: readonly McpFinding[]) => findings.filter(({ kind }) => ODD.has(kind));
 
-/** Returns the findings about texts of a server's tools, with a second server that has tools of the given names. */
+/**
+ * Returns the findings about the text of a server's tools. A second server has tools with the given
+ * names.
+ */
 async function oddOf(tools: readonly object[], beside: readonly string[] = []) {
   const [demo, other] = [new Demo(), new Demo(...beside)];
   demo.list(...tools);
@@ -24,7 +27,7 @@ async function oddOf(tools: readonly object[], beside: readonly string[] = []) {
   return oddIn(discovery.findings());
 }
 
-/** Returns the number of reported attacks and of all attacks by class. Every tool gets a unique name. */
+/** Returns the number of reported attacks and of all attacks, by class. Every tool gets a unique name. */
 async function foundIn(
   sets: Readonly<Record<string, readonly PoisonedTool[]>>,
 ): Promise<Readonly<Record<string, readonly [found: number, all: number]>>> {
@@ -43,7 +46,7 @@ async function foundIn(
     named.map(({ tool }) => tool),
     [...new Set(named.flatMap(({ beside = [] }) => beside))],
   );
-  // Hidden characters of a name are not in its finding.
+  // The finding doesn't repeat the hidden characters of a name.
   const names = new Set(
     odd
       .filter(({ kind, server }) => server === 'notes' && kind !== 'look-alike')

@@ -1,12 +1,13 @@
 /**
- * Attacks on models through what tools say of themselves, in our own words, by the classes that were published:
- * Invariant Labs (tool poisoning, shadowing; April 2025), Trail of Bits (line jumping, stolen conversations, terminal codes; 2025),
- * CyberArk (full-schema poisoning; 2025), Rehberger (text in tag characters and variation selectors; 2024/25),
- * Boucher and Anderson (Trojan Source; 2021), MPMA (preference manipulation; 2025), SAFE-MCP T1001.
+ * Attacks on models through tool descriptions. The texts are new, and the classes are published:
+ * Invariant Labs (tool poisoning, shadowing; April 2025), Trail of Bits (line jumping, stolen
+ * conversations, terminal codes; 2025), CyberArk (full-schema poisoning; 2025), Rehberger (text in tag
+ * characters and variation selectors; 2024/25), Boucher and Anderson (Trojan Source; 2021), MPMA
+ * (preference manipulation; 2025), SAFE-MCP T1001.
  */
 export interface PoisonedTool {
   readonly tool: Readonly<Record<string, unknown>>;
-  /** The names of tools that another server has. */
+  /** The names of another server's tools. */
   readonly beside?: readonly string[];
 }
 
@@ -19,12 +20,12 @@ const beside = (others: readonly string[], attack: PoisonedTool): PoisonedTool =
   ...attack,
   beside: others,
 });
-/** Text that nobody sees: each letter as a tag character. */
+/** Returns invisible text, with each letter as a tag character. */
 const asTags = (text: string) =>
   Array.from(text, (character) => String.fromCodePoint(0xe0000 + character.codePointAt(0)!)).join(
     '',
   );
-/** Text as variation selectors, one for each byte. */
+/** Returns text as variation selectors, one per byte. */
 const asSelectors = (text: string) =>
   Array.from(new TextEncoder().encode(text), (byte) =>
     String.fromCodePoint(byte < 16 ? 0xfe00 + byte : 0xe0100 + byte - 16),
@@ -34,7 +35,7 @@ const asBits = (text: string) =>
     byte.toString(2).padStart(8, '0').replaceAll('0', '\u200b').replaceAll('1', '\u200c'),
   ).join('');
 
-/** The attacks that the patterns were written against. */
+/** The attacks for which the patterns were written. */
 export const ATTACKS: Readonly<Record<string, readonly PoisonedTool[]>> = {
   'stolen files': [
     described(

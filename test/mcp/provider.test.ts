@@ -14,7 +14,7 @@ import { Demo, discover, hostile, rawTool } from './servers/start.js';
 let id = 0;
 const callOf = (name: string, input: unknown = {}) => ({ id: String((id += 1)), name, input });
 
-/** An executor that approves everything, over discovered tools. */
+/** Returns an executor that approves everything, with the discovered tools. */
 function executorOf(registry: ToolMetadataRegistry, options: Partial<ToolExecutorOptions> = {}) {
   const executor = new ToolExecutor({ registry, confirm: () => true, ...options });
   const events: ToolEvent[] = [];
@@ -33,7 +33,7 @@ function registryOf(discovery: McpDiscovery): ToolMetadataRegistry {
   return registry;
 }
 
-/** An entry of a manifest whose first provider is a server's tool. */
+/** Returns a manifest entry whose first provider is a server's tool. */
 const wrapper = (name: string, config: object, ...others: readonly object[]) =>
   toolEntry(name, {
     side_effects: 'network',
@@ -61,7 +61,7 @@ describe('discovered MCP tools', () => {
     ['without providers', {}],
     ['with the mcp provider', { routed: true }],
   ])(
-    'in an executor %s need consent and accept arguments with any names',
+    'need consent and accept arguments with any names in an executor %s',
     async (_, { routed = false }: { routed?: boolean }) => {
       const [a, b] = [new Demo('echo'), new Demo('echo', 'crash')];
       const discovery = discover({ mcpServers: { a: a.start, b: b.start } });
@@ -160,7 +160,7 @@ describe('manifest entries with the mcp provider', () => {
     expect(executor.providers('browser_lookup')).toMatchObject([{ state: 'available' }]);
   });
 
-  it('a manifest entry without a server uses the default server or the only one', async () => {
+  it('a manifest entry without a server uses the default server or the only configured server', async () => {
     const [a, b] = [new Demo('pid'), new Demo('echo')];
     const both = discover({ mcpServers: { a: a.start, b: b.start }, default_server: 'b' });
     expect(await (await wrapped(both, [wrapper('t', { tool: 'echo' })])).run('t')).toMatchObject({
@@ -242,7 +242,7 @@ describe('manifest entries with the mcp provider', () => {
       new McpProvider(discovery, { server, tool: 'echo' }).check(new AbortController().signal);
     expect(await check('demo')).toBe(true);
     await expect(check('dead')).rejects.toThrow();
-    // A server that does not know pings answers with an error, and is there.
+    // A server that doesn't support pings answers with an error, which shows that it's reachable.
     expect(await check('old')).toBe(true);
   });
 });
@@ -271,7 +271,7 @@ describe('results from a server', () => {
       details: { ran: true },
       value: { called: 'breaks_it' },
     });
-    // Text alone is not what was promised.
+    // The tool promised structured content, so text alone isn't enough.
     expect(await run('announce')).toMatchObject({ status: 'error', code: 'INVALID_RESULT' });
   });
 });

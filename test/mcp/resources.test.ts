@@ -147,7 +147,7 @@ describe('resources and prompts from a server', () => {
     expect(discovery.findings()).toEqual([]);
   });
 
-  it("adding a resource changes no approved tool, but a server tool that takes a resource tool's name does", async () => {
+  it("need no new approval when a resource is added, but do when the server adds a tool with a resource tool's name", async () => {
     const pins = new DefinitionPins();
     await start(OPEN, { pins });
     const approved = DefinitionPins.fromJson(pins.toJson());

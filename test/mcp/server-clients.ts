@@ -33,7 +33,7 @@ export interface Elicitation {
 }
 
 export interface ClientOptions {
-  /** The user behind the client; without it the client cannot ask. */
+  /** The user of the client. Without it, the client can't ask. */
   readonly answer?: (asked: Elicited) => Elicitation | Promise<Elicitation>;
   readonly onListChanged?: () => void;
 }
@@ -44,7 +44,7 @@ export interface Told {
   readonly message?: string | undefined;
 }
 
-/** What the official clients have in common, old and new. */
+/** The methods that old and new official clients have in common. */
 export interface TestClient {
   tools(): Promise<Tool[]>;
   page(cursor?: string): Promise<{ tools: Tool[]; nextCursor?: string | undefined }>;
@@ -54,7 +54,7 @@ export interface TestClient {
     options?: { readonly signal?: AbortSignal; readonly onProgress?: (told: Told) => void },
   ): Promise<CallToolResult>;
   readonly instructions: string | undefined;
-  /** The revision of the protocol that both agreed on. */
+  /** The protocol version that client and server agreed on. */
   readonly version: string | undefined;
   close(): Promise<void>;
 }
@@ -139,7 +139,7 @@ async function firstClient(
     get instructions() {
       return client.getInstructions();
     },
-    version: undefined, // It does not say.
+    version: undefined, // The SDK 1 client doesn't expose the version.
     close: () => client.close(),
   };
 }
@@ -155,7 +155,7 @@ const throughFetch = (server: McpToolServer) => ({
   fetch: (url: string | URL, init?: RequestInit) => server.fetch(new Request(url, init)),
 });
 
-/** Every way in which the official clients reach a server in the same process. */
+/** Every way in which the official clients reach a server in this process. */
 export const WAYS: readonly {
   readonly way: string;
   readonly open: (server: McpToolServer, options?: ClientOptions) => Promise<TestClient>;
@@ -206,7 +206,7 @@ export const WAYS: readonly {
   },
 ];
 
-/** A server that listens elsewhere, over HTTP. */
+/** Connects a client to a server over HTTP, which may be in another process. */
 export async function overHttp(
   url: string,
   kind: Mode | 'first',
@@ -222,7 +222,7 @@ export async function overHttp(
   );
 }
 
-/** A program that serves on its standard input and output. */
+/** Starts a program that serves on its standard input and output. */
 export async function overStdio(
   command: string,
   args: string[],
@@ -249,14 +249,14 @@ function finished(client: TestClient): TestClient {
   return client;
 }
 
-/** The texts of an answer. */
+/** Returns the texts of an answer. */
 export function textOf(result: CallToolResult): string {
   return result.content
     .map((block) => (block.type === 'text' ? block.text : `[${block.type}]`))
     .join('\n');
 }
 
-/** A promise that a test settles, and a promise of its settling. */
+/** Returns a promise and a function that settles it. */
 export function signalled<T = void>(): {
   readonly fire: (value: T) => void;
   readonly fired: Promise<T>;

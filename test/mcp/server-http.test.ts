@@ -70,7 +70,7 @@ const ping = async (server: McpToolServer, session: string) => {
 
 describe('serving MCP over HTTP', () => {
   it.each(KINDS)(
-    'a %s client gets progress, approvals, and list changes over the network',
+    'a client gets progress, approvals, and list changes over the network (client type: %s)',
     async (kind) => {
       const running = await serverOf().serveHttp({ port: 0 });
       expect(running.url).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/mcp$/);

@@ -19,7 +19,7 @@ const reads = {
   description: 'Tells its name',
   inputSchema: { type: 'object' },
 } as const;
-/** A tool that answers with its own name. */
+/** Returns a tool whose result is its own name. */
 const named = (name: string, options: Partial<ToolOptions> = {}) =>
   defineTool({ ...reads, ...options, name, execute: () => name });
 
@@ -113,7 +113,7 @@ describe.each(WAYS)("personas' tools, for $way", ({ open }) => {
       await expect(nobody.call(name)).rejects.toThrow(/no tool named/);
   });
 
-  it('the persona is taken from the context of each request', async () => {
+  it('are chosen by the persona in the context of each request', async () => {
     const client = await open(
       serverOf(registry(), {
         persona: 'Ada',
@@ -128,7 +128,7 @@ describe.each(WAYS)("personas' tools, for $way", ({ open }) => {
     ).toEqual(['of__bob', 'shared']);
   });
 
-  it("can't be found or explained by others", async () => {
+  it("can't be found or explained by other personas", async () => {
     const client = await open(serverOf(registry(), { persona: 'Ada', search: true }));
     const answer = (
       await client.call('find_tools', { query: 'tells its name', names: ['of__bob', 'of__ada'] })

@@ -81,7 +81,7 @@ interface Event {
   };
 }
 
-/** The events of a stream, as they come. */
+/** Yields the events of a stream as they arrive. */
 async function* eventsOf(response: Response): AsyncGenerator<Event> {
   let text = '';
   for await (const chunk of response.body!.pipeThrough(new TextDecoderStream())) {
@@ -122,7 +122,7 @@ describe('sessions and principals', () => {
       );
     };
     expect(await statuses(eve)).toEqual([404, 404, 404, 404]);
-    // What eve said was no answer: the call waits until ada gives one, with a newer token.
+    // The server ignores eve's answer. The call waits until ada answers with a newer token.
     expect(
       (
         await send(server, {

@@ -3,7 +3,7 @@ import { AccessMode, defineTool, ExecutionCategory } from '../../src/index.js';
 import { createMcpServer } from '../../src/mcp/server/create-mcp-server.js';
 import { sampleRegistry } from './server-tools.js';
 
-// The program of server-stdio.test.ts: serves on its standard streams until its input ends.
+// The program for server-stdio.test.ts. It serves on its standard streams until its input ends.
 
 const registry = sampleRegistry();
 let release!: () => void;

@@ -8,7 +8,7 @@ import { program, ROOT } from '../programs.js';
 const ARGUMENTS = [program('test/mcp/server-program.ts')];
 
 it.each(['auto', 'legacy', 'first'] as const)(
-  'a %s client of a stdio server lists and calls tools, gets progress, answers questions, and is told about changes',
+  'a client of a stdio server lists and calls tools, gets progress, answers questions, and is told about changes (client type: %s)',
   async (kind) => {
     const changed = signalled();
     const client = await overStdio(process.execPath, ARGUMENTS, ROOT, kind, {
@@ -22,7 +22,8 @@ it.each(['auto', 'legacy', 'first'] as const)(
       length: 0,
     });
     const heard: Told[] = [];
-    // The tool waits until its progress arrived: the first client drops progress that arrives with the answer.
+    // The tool waits until its progress has arrived, because the SDK 1 client drops progress that
+    // arrives with the answer.
     const onProgress = (told: Told) => {
       heard.push(told);
       void client.call('release');

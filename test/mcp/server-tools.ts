@@ -18,7 +18,7 @@ const reads = {
 } as const;
 const nothing = z.object({});
 
-/** One tool for each thing that can become of a call. */
+/** One tool for each kind of outcome. */
 export function sampleRegistry(): ToolMetadataRegistry {
   const registry = new ToolMetadataRegistry();
   registry.registerAll([
@@ -135,7 +135,7 @@ export function sampleRegistry(): ToolMetadataRegistry {
   return registry;
 }
 
-/** Many tools that read, named `tool_000` and on. */
+/** Returns many tools that read, named `tool_000`, `tool_001`, and so on. */
 export function manyTools(count: number, options: Partial<ToolOptions> = {}): ToolMetadataRegistry {
   const registry = new ToolMetadataRegistry();
   registry.registerAll(

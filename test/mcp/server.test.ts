@@ -240,7 +240,7 @@ describe.each(WAYS)('a served registry, for $way', ({ open }) => {
     });
 
     it.each(['decline', 'cancel'] as const)(
-      "a call doesn't run if the user's answer is %s",
+      "a call doesn't run if the user answers with the action %s",
       async (action) => {
         const events: ToolEvent[] = [];
         const registry = sampleRegistry();
@@ -254,7 +254,7 @@ describe.each(WAYS)('a served registry, for $way', ({ open }) => {
       },
     );
 
-    it("a call that needs approval is rejected with the reason if the client can't ask", async () => {
+    it("a call that needs approval is rejected with the reason if the client can't ask the user", async () => {
       const client = await open(serverOf());
       const result = await client.call('files.write', { path: 'a.txt' });
       expect(result.isError).toBe(true);
@@ -379,7 +379,7 @@ describe.each(WAYS)('a served registry, for $way', ({ open }) => {
           content: contents[asked.push(form) - 1] ?? { name: 'Eve', age: 7 },
         }),
       });
-      // A client may hold its user to the form; the others are asked again.
+      // Some clients enforce the form themselves. With other clients, the user is asked again.
       const who = await client.call('who').catch(() => client.call('who'));
       expect(who).toMatchObject({
         structuredContent: { name: 'Ada', age: 30 },
@@ -389,7 +389,7 @@ describe.each(WAYS)('a served registry, for $way', ({ open }) => {
       expect(await client.call('other')).toMatchObject({ isError: true });
     });
 
-    it("a question causes an error if the user cancels or the client can't ask", async () => {
+    it("a question causes an error if the user cancels or the client can't ask the user", async () => {
       const server = serverOf();
       const silent = await open(server, { answer: () => ({ action: 'cancel' }) });
       expect(await silent.call('asks')).toMatchObject({ isError: true });

@@ -10,7 +10,7 @@ const serverOf = (server: object, global: object = {}) => withServer(server, glo
 const transportOf = (server: object) =>
   readMcpSettings({ servers: { s: server } }).servers[0]!.transport;
 
-/** What is wrong: in the whole file, or in servers that are then not loaded. */
+/** The issues in the whole file, or in servers that aren't loaded because of them. */
 function issuesIn(input: unknown): readonly string[] {
   const shown = (issues: readonly Issue[]) =>
     issues.map(({ path, message }) => `${path.join('/')}: ${message}`);

@@ -18,10 +18,10 @@ const CHANGED = rawTool('price', {
   version: '2.0.0',
   inputSchema: OTHER_SCHEMA,
 });
-/** Server settings without which every discovered tool needs approval. */
+/** Server settings with which discovered tools don't need approval. */
 const HARMLESS = { access_mode: 'readonly', side_effects: 'none', requires_consent: false };
 
-/** A static wrapper as manifests have it, without parameters. */
+/** A static wrapper as manifests contain it, without parameters. */
 const WRAPPER = {
   name: 'share_price',
   description: 'The price of a share',
@@ -109,7 +109,7 @@ describe('manifest entries with the name of a discovered tool', () => {
     requires_flags: ['trading'],
   };
 
-  it("are merged with the tool: their own description with the server's handler and schema", async () => {
+  it("are merged with that tool: the entry's description is combined with the server's handler and schema", async () => {
     const { demo, discovery } = bank();
     const capabilities = await load(discovery, [ENTRY]);
     expect(capabilities.findings).toEqual([]);
@@ -228,7 +228,7 @@ describe('manifest entries with the name of a discovered tool', () => {
     expect(demo.log('call')).toHaveLength(2);
   });
 
-  it("for one persona tighten the tool only for that persona, and shared entries don't expose a persona's tool", async () => {
+  it("that belong to one persona tighten the tool only for that persona, and shared entries don't expose a persona's tool", async () => {
     const { discovery } = bank();
     const tree = new ManifestTree({
       'personas/Ada/functions.json': [{ ...ENTRY, requires_consent: true }],
@@ -254,7 +254,7 @@ describe('manifest entries with the name of a discovered tool', () => {
     expect(owned.demo.log('call')).toEqual([]);
   });
 
-  it('are completed by a discovery in registries without sources', async () => {
+  it("get the server's handler and schema from discovery.complete in a plain ToolMetadataRegistry", async () => {
     const { discovery } = bank();
     await discovery.refresh();
     const own = definitionOf({

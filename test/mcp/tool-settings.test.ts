@@ -217,7 +217,7 @@ it('a server gets the variables from its env_file unless env overrides them, and
   });
 });
 
-/** A settings file of each client, as its documentation has it. */
+/** A settings file for each client, as its documentation describes it. */
 const FILES: readonly (readonly [
   client: string,
   file: object,
@@ -337,7 +337,7 @@ const FILES: readonly (readonly [
 
 describe('settings files of other programs', () => {
   it.each(FILES)(
-    'the settings file of %s can be read, and everything not understood is reported',
+    'the settings file of %s can be read, and every unsupported setting is reported',
     (_, file, servers, warnings) => {
       const settings = readMcpSettings(file);
       expect(settings.enabled).toBe(true);

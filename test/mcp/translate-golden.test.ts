@@ -5,8 +5,8 @@ import { translateListing } from '../../src/mcp/discovery/tool-table.js';
 import { translateMcpTool } from '../../src/mcp/translate/translate-mcp-tool.js';
 import { golden, present, warnIfAbsent } from '../capability/manifest-tree.js';
 
-// Recorded behaviour of the system whose translation of MCP tools this one started from. Where it loses tools or lets
-// more through than was configured, ours differs, and the reason is written beside the case.
+// The recorded translation of MCP tools in the recorded system. tooldex differs where the recorded system loses
+// tools or allows more than was configured. Each difference has its reason next to the case.
 warnIfAbsent('the recorded MCP tools');
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -35,10 +35,10 @@ interface Discovery {
 
 const casesOf = <T>(section: string) =>
   present ? golden<{ readonly cases: readonly T[] }>(section).cases : [];
-/** The recorder had no transports; ours must have one. */
+/** The recorded servers had no transport, but tooldex requires one. */
 const reachable = { command: 'run' };
 
-/** Our options in the words of the recorded entries. */
+/** Returns tooldex's options in the words of the recorded entries. */
 function inTheirWords(tool: Fields, server: McpServerSettings): Fields | 'refused' {
   const translated = translateMcpTool(tool, server);
   if ('refused' in translated) return 'refused';
@@ -75,31 +75,32 @@ function inTheirWords(tool: Fields, server: McpServerSettings): Fields | 'refuse
   };
 }
 
-/** What is another on purpose: the fields that differ, or `refused` for a server that is not loaded. */
+/** Intentional differences: the fields that differ, or `refused` for a server that isn't loaded. */
 const DIFFERENT: Readonly<Record<string, Fields | 'refused'>> = {
-  // A time below 0 is a mistake; it was read as if nothing were written.
+  // A negative timeout is an error. The recorded system ignored it.
   timeouts_negative: 'refused',
-  // The form is read, and what it says is one of our two values.
+  // The value is read, and its scope is converted to one of tooldex's two values.
   overrides: { idempotency_key: true },
-  // Side effects nobody knows made every tool of the server invalid, later and silently.
+  // In the recorded system, unknown side effects silently made every tool of the server invalid.
   bad_side_effects: 'refused',
-  // The mapping was copied and then refused by the schema, and the tool with it. Ours names the variable.
+  // The recorded system copied the mapping, and its schema then refused the tool. tooldex reads the variable's
+  // name.
   auth_env_mapping: { auth: { required: true, env: { MCP_TOKEN: 'required' } } },
-  // A single variable was dropped.
+  // The recorded system dropped a single variable.
   auth_env_string_dropped: { auth: { required: false, env: { MCP_TOKEN: 'optional' } } },
-  // "yes" is yes here as for the other flags; there it made the tool invalid.
+  // "yes" is accepted here as for the other flags. In the recorded system, it made the tool invalid.
   idempotency_string: { idempotency_key: true },
-  // Blanks and slashes are not allowed in names of tools; the call has the name as the server wrote it.
+  // Tool names can't contain blanks and slashes. The call uses the name as the server wrote it.
   name_trim: {
     name: 'mcp.srv.a_x20_b_x2f_c',
     providers: [{ name: 'mcp', config: { server: 'srv', tool: '  a b/c  ' } }],
   },
-  // A text fell into characters.
+  // The recorded system split the text into characters.
   capabilities_string: { capabilities: ['search'] },
 };
 
 it.each(casesOf<Translate>('mcp_translate').map((each) => [each.name, each] as const))(
-  'our translation of %s equals the recorded one',
+  'the tool of the case %s is translated as recorded, except for known differences',
   (name, { tool, server_name, server_config, defaults, output }) => {
     const different = Object.hasOwn(DIFFERENT, name) ? DIFFERENT[name]! : {};
     const read = () =>
@@ -113,21 +114,21 @@ it.each(casesOf<Translate>('mcp_translate').map((each) => [each.name, each] as c
   },
 );
 
-/** What a recorded server's settings are here; `refused` with the reason beside it. */
+/** The settings that are read from a recorded server, or `refused`. A comment gives the reason. */
 const SERVERS: readonly (Fields | 'refused')[] = [
-  // Nothing to start became a program without a name.
+  // The recorded system turned a missing command into a program without a name.
   'refused',
   {
     transport: { kind: 'websocket', url: 'wss://x', headers: {} },
     timeoutMs: 5_000,
     healthCheckIntervalMs: 300_000,
   },
-  // Two transports nobody knew became stdio, and started nothing.
+  // The recorded system turned two unknown transports into stdio, and started nothing.
   { transport: { kind: 'sse', url: 'http://x', headers: {} }, timeoutMs: 30_000 },
   { transport: { kind: 'http', url: 'http://x', headers: {} }, timeoutMs: 30_000 },
-  // A time below 0, see above.
+  // A negative timeout is an error.
   'refused',
-  // What is no object was taken for an empty one.
+  // The recorded system read a value that isn't an object as an empty object.
   'refused',
 ];
 
@@ -137,14 +138,14 @@ describe.skipIf(!present)('recorded servers', () => {
     readMcpSettings({ enabled: true, ...defaults, servers: { s: raw } }).servers[0];
 
   it.each(cases.map((each, index) => [JSON.stringify(each.raw), each, SERVERS[index]!] as const))(
-    'our settings for the server %s equal the recorded ones',
+    'the settings for the server %s are read as recorded, except for known differences',
     (_, { raw, defaults }, expected) => {
       if (expected === 'refused') expect(read(raw, defaults)).toBeUndefined();
       else expect(read(raw, defaults)).toMatchObject(expected);
     },
   );
 
-  it('our arguments and lists for a recorded server equal the recorded ones, and lists for all servers also apply', () => {
+  it("a server's arguments and tool lists are read as recorded, and the lists for all servers also apply", () => {
     const { raw, defaults, output } = cases[4]!;
     const { timeout_seconds: _, ...rest } = raw as Fields;
     const settings = readMcpSettings({ enabled: true, ...defaults, servers: { s: rest } });
@@ -162,26 +163,26 @@ describe.skipIf(!present)('recorded servers', () => {
   });
 });
 
-/** Which tools are there, where they are others than recorded. */
+/** The tools that are listed, in cases where they differ from the recorded tools. */
 const LISTED: Readonly<Record<string, readonly string[]>> = {
-  // The server's list stood in for the one for all; both must allow.
+  // In the recorded system, the server's list replaced the list for all servers. Here, both must allow a tool.
   server_allow_overrides_global: [],
-  // A server's deny list switched off the one for all.
+  // In the recorded system, a server's deny list disabled the deny list for all servers.
   server_deny_overrides_global_deny: ['mcp.s.beta'],
-  // An empty allow list allowed everything.
+  // In the recorded system, an empty allow list allowed everything.
   empty_allow_list_falls_through: [],
-  // A text instead of a list allowed everything.
+  // In the recorded system, text instead of a list allowed everything.
   allow_as_string_ignored: ['mcp.s.alpha'],
-  // A wrong server no longer takes its neighbour down.
+  // A server with a wrong tool no longer affects other servers.
   invalid_schema_dropped: ['mcp.u.b'],
-  // One name, one tool.
+  // Only one tool can have a name.
   dup_tool_names: ['mcp.s.a'],
 };
 
 const cases = casesOf<Discovery>('mcp_discovery').filter(({ settings }) => settings !== undefined);
 
 it.each(cases.map((each) => [each.name, each] as const))(
-  'our filter for %s allows the same tools as the recorded one',
+  'in the case %s, the filter allows the recorded tools, except for known differences',
   (name, { settings: given, tools_by_server, output }) => {
     const listed = () => {
       const servers = Object.fromEntries(

@@ -289,7 +289,7 @@ describe('credentials of MCP tools', () => {
     [1, true],
     [0, false],
   ])(
-    "requires_authentication: %j isn't a boolean, counts as %j, and is reported",
+    "the value %j of requires_authentication is read as %j and reported because it isn't a boolean",
     (value, required) => {
       expect(translated({ name: 't', requires_authentication: value })).toMatchObject({
         options: { auth: { required } },

@@ -29,7 +29,7 @@ class Greeter {
     return `${this.greetings.word} ${this.#greeted}`;
   }
 }
-// What `@Inject()` does before a parameter, which only legacy decorators can decorate.
+// Does what `@Inject()` does on a parameter, because only legacy decorators can decorate parameters.
 Inject(Greetings)(Greeter, undefined, 0);
 
 @Module({ providers: [Greetings, Greeter], exports: [Greetings] })
@@ -48,7 +48,7 @@ class Visit {
   }
 }
 
-/** A singleton as declared, whose dependency makes it one for each call. */
+/** A class declared as a singleton. One of its dependencies makes Nest create it for each call. */
 @tool({ name: 'revisit', description: 'Uses a visit', ...readonly })
 class Revisit {
   constructor(private readonly visit: Visit) {}

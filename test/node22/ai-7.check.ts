@@ -1,7 +1,7 @@
 /*
- * Runs chats and a session on models of version 7 of the AI SDK, which needs Node 22. It prints what it ran on, and ends
- * with an error where something is not as with version 6. Bundled by the test that starts it, without `ai`: that is found
- * beside this file.
+ * Runs chats and a session on models of version 7 of the AI SDK, which needs Node 22. It prints the
+ * SDK's version, and fails if something differs from version 6. The test that starts it bundles it
+ * without `ai`, which is installed next to this file.
  */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
@@ -261,7 +261,10 @@ async function failures(version: string) {
   );
 }
 
-/** Runs a tool set of an executor through the SDK's own loop: each tool gets its entry in `toolsContext`, or else the context of the options. */
+/**
+ * Runs an executor's tool set in the SDK's own loop. Each tool gets its entry in `toolsContext`, or else
+ * the context from the options.
+ */
 async function toolsContext(version: string) {
   const got: unknown[] = [];
   const registry = new ToolMetadataRegistry();
@@ -306,7 +309,10 @@ async function toolsContext(version: string) {
   ]);
 }
 
-/** A loop with a read and two writes that a user approves; the messages again write nothing again, also with a fresh tool set. */
+/**
+ * Runs a loop with a read and two writes that a user approves. Sending the messages again writes
+ * nothing, even with a new tool set.
+ */
 async function approvedWrites(version: string): Promise<void> {
   const done: string[] = [];
   const registry = new ToolMetadataRegistry();
@@ -333,7 +339,7 @@ async function approvedWrites(version: string): Promise<void> {
     readonly content: readonly { readonly type: string; readonly approvalId?: string }[];
     readonly responseMessages: readonly object[];
   }>;
-  // The name in version 7; the types here are those of version 6.
+  // This is the name in version 7. The types here are from version 6.
   const { isStepCount } = sdk as unknown as { readonly isStepCount: (count: number) => unknown };
   const ask = (messages: readonly object[]) =>
     generate({ model, tools: set(), messages, stopWhen: isStepCount(5) });

@@ -13,7 +13,7 @@ const SUITE = join(PACKAGES, '@modelcontextprotocol/conformance/dist/index.js');
 const isInstalled = existsSync(NODE_22) && existsSync(SUITE);
 const DEADLINE_MS = 60_000;
 
-/** The scenarios that a server of tools, resources and prompts has to pass. */
+/** The scenarios that a server with tools, resources, and prompts must pass. */
 const PASSED = [
   ...[
     'server-initialize',
@@ -49,8 +49,9 @@ const PASSED = [
 ];
 
 /**
- * The parts of the client's side, side by side in each: the protocol of 2025-11-25 with all logins, the one before, extensions, and the draft.
- * `sse-retry` is left out: it measures milliseconds, which other tests on the machine take away.
+ * The parts of the client suite, whose scenarios run in parallel: the 2025-11-25 protocol with all
+ * logins, the previous protocol, extensions, and the draft. `sse-retry` is left out, because it measures
+ * milliseconds and fails on a busy machine.
  */
 const CLIENT_PARTS = [
   ...[['initialize'], ['tools_call'], ['elicitation-sep1034-client-defaults']].map(([scenario]) => [
@@ -60,7 +61,7 @@ const CLIENT_PARTS = [
   ...['auth', 'backcompat', 'extensions', 'draft'].map((suite) => ['--suite', suite]),
 ];
 
-/** Starts the server under test, which runs on the Node of the project, and returns its address. */
+/** Starts the server under test on the project's Node. Returns its address. */
 async function served(): Promise<string> {
   const child = spawn(
     process.execPath,
@@ -71,7 +72,7 @@ async function served(): Promise<string> {
   return (await createInterface(child.stdout)[Symbol.asyncIterator]().next()).value as string;
 }
 
-/** Runs the suite. @returns its exit code, what it printed, and the scenarios that passed. */
+/** Runs the suite. @returns The exit code, the output, and the scenarios that passed. */
 async function run(
   ...args: readonly string[]
 ): Promise<{ code: number; printed: string; passed: readonly string[] }> {

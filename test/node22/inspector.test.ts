@@ -13,7 +13,7 @@ const INSPECTOR = join(PACKAGES, '@modelcontextprotocol/inspector/clients/launch
 const isInstalled = existsSync(NODE_22) && existsSync(INSPECTOR);
 const DEADLINE_MS = 60_000;
 
-/** The server itself runs on the Node of the project. */
+/** The server runs on the project's Node. */
 const PROGRAM = [
   process.execPath,
   '--import',
@@ -27,10 +27,10 @@ function folder(): string {
   return path;
 }
 
-/** The inspector's own limit of 15 s is short for a busy machine. */
+/** The inspector's own limit of 15 s is too short for a busy machine. */
 const PATIENCE = ['--connect-timeout', String(DEADLINE_MS)];
 
-/** What the official inspector prints, as JSON. */
+/** Returns the JSON that the official inspector prints. */
 async function inspect(
   root: string,
   target: readonly string[],

@@ -1,7 +1,8 @@
 import { runCli } from '../../src/cli/run-cli.js';
 import { processTerminal } from '../../src/cli/terminal/terminal.js';
 
-// `tooldex mcp serve` from its source, with the bundled tools in the folder that is given. Calls up to medium danger run.
+// `tooldex mcp serve` from its source, with the bundled tools for the given folder. Calls up to medium
+// danger run without approval.
 
 const [root = process.cwd(), ...flags] = process.argv.slice(2);
 const http = flags.includes('--http') ? ['--http', '--port', '0', '--json'] : [];

@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** What a generated server saw of one request, which it also answers with. */
+/** What a generated server received in one request. The server also answers with it. */
 export interface SeenRequest {
   readonly operation: string;
   readonly url: string;
@@ -16,8 +16,8 @@ type Answer = (seen: SeenRequest) => {
 };
 
 /**
- * Serves the paths of an OpenAPI document: each operation answers with what it was sent, or with an answer of its own.
- * Anything that isn't in the document is a 404.
+ * Serves the paths of an OpenAPI document. Each operation answers with the received request or with a
+ * configured answer. Anything that isn't in the document gets a 404.
  */
 export async function serveDocument(
   document: { readonly paths: Readonly<Record<string, object>> },

@@ -9,7 +9,10 @@ import { browserPresent, openBrowser, warnIfNoBrowser } from '../http/page-fixtu
 
 warnIfNoBrowser('the package in a browser');
 
-/** What a program does in a page: declare, search, select, decide, run, approve, chat, save and go on. */
+/**
+ * The work of a program in a page: declare, search, select, decide, run, approve, chat, save, and
+ * continue.
+ */
 const PROGRAM = `
   import { AccessMode, defineTool, lintTools, planExecution, SafetyPolicy, selectTools, ToolExecutor, ToolMetadataRegistry } from 'tooldex';
   import { chat, scriptedModel, Session } from 'tooldex/chat';
@@ -60,9 +63,9 @@ describe.skipIf(!browserPresent)('the package in a browser (skipped without chro
       target: 'es2022',
       write: false,
       logLevel: 'error',
-      external: ['ai', '@opentelemetry/api'], // Loaded on use alone.
+      external: ['ai', '@opentelemetry/api'], // These packages are loaded only on use.
     });
-    // Browsers give random UUIDs to pages of a server, not to pages without an address.
+    // Browsers provide random UUIDs only to pages from a server.
     const server = createServer((_, response) =>
       response.setHeader('content-type', 'text/html').end('<!doctype html>'),
     ).listen(0, '127.0.0.1');

@@ -13,14 +13,14 @@ const SOURCES = [
   'tsup.config.ts',
 ];
 
-/** Builds the package before its tests when a published file is missing or older than a source. */
+/** Builds the package before its tests if a published file is missing or older than a source file. */
 export function setup(): void {
   const newestSource = Math.max(...SOURCES.flatMap((source) => changeTimes(join(ROOT, source))));
   const oldestTarget = Math.min(
     ...publishedFiles().map((file) => changeTimes(join(ROOT, file))[0] ?? 0),
   );
   if (oldestTarget >= newestSource) return;
-  // No cleaning: another process may be reading the files of the last build.
+  // The build doesn't clean the folder, because another process may be reading the old files.
   const { status, stdout, stderr } = spawnSync(
     process.execPath,
     [join(ROOT, 'node_modules/tsup/dist/cli-default.js'), '--no-clean'],
@@ -29,7 +29,10 @@ export function setup(): void {
   if (status !== 0) throw new Error(`The package does not build:\n${stdout}${stderr}`);
 }
 
-/** Of a file, or of a folder and everything in it: removing a file changes its folder. Empty for what does not exist. */
+/**
+ * Returns the change times of a file, or of a folder and everything in it. Removing a file changes its
+ * folder's time. The list is empty if the path doesn't exist.
+ */
 function changeTimes(path: string): number[] {
   const stats = statSync(path, { throwIfNoEntry: false });
   if (stats === undefined) return [];
@@ -37,7 +40,7 @@ function changeTimes(path: string): number[] {
   return [stats.mtimeMs, ...readdirSync(path).flatMap((name) => changeTimes(join(path, name)))];
 }
 
-/** Every file that package.json names in `exports` and `bin`. */
+/** Returns every file that package.json names in `exports` and `bin`. */
 function publishedFiles(): string[] {
   const manifest = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as Record<
     string,

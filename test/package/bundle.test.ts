@@ -14,7 +14,7 @@ const ROLLDOWN = join(NEWER_PACKAGES, 'rolldown/dist/index.mjs');
 type Bundler = (input: string, output: string) => Promise<unknown>;
 type Rolldown = (options: object) => Promise<{ write(options: object): Promise<unknown> }>;
 
-// Packages in CommonJS, as redis and ws are, call `require`, which ES modules have not.
+// CommonJS packages such as redis and ws call `require`, which ES modules don't have.
 const banner = {
   js: "import { createRequire as requireOfBundle } from 'node:module'; const require = requireOfBundle(import.meta.url);",
 };
@@ -54,7 +54,7 @@ function folderWithout(): string {
   return folder;
 }
 
-/** A folder with this package and zod, and the given packages of this project. */
+/** Returns a folder with this package, zod, and the given packages of this project. */
 function folderWith(...names: readonly string[]): string {
   const folder = folderWithout();
   install(
@@ -101,7 +101,7 @@ it('TypeScript tools load from a bundle that excludes tsx, and a bundle that inc
   expect(await run(['tsx'])).toEqual([['one'], []]);
 });
 
-/** The calls of each entry point that need optional packages, and the packages. */
+/** The calls of each entry point that need optional packages, with those packages. */
 const NEEDS: Readonly<Record<string, readonly (readonly [call: string, ...packages: string[]])[]>> =
   {
     'tooldex/state': [
@@ -131,10 +131,13 @@ const NEEDS: Readonly<Record<string, readonly (readonly [call: string, ...packag
     tooldex: [['openTelemetry()', '@opentelemetry/api']],
   };
 
-/** The entry point that extends a framework, and is nothing without it. */
+/** This entry point extends a framework and needs it when it's imported. */
 const NEEDS_NEST = 'tooldex/nestjs';
 
-/** Bundles a program that imports the entry point in one folder, runs the bundle in an empty one, and returns the names and what the calls end with. */
+/**
+ * Bundles a program that imports the entry point, and runs the bundle in an empty folder. Returns the
+ * exported names and the outcomes of the calls.
+ */
 async function bundleAndRun(
   bundle: Bundler,
   entry: string,
@@ -164,7 +167,7 @@ describe.each(bundlers)(
   'bundling with %s for Node (skipped without npm ci --prefix test/node22)',
   (_, isInstalled, bundle) => {
     it.skipIf(!isInstalled).each(Object.keys(SURFACE).filter((entry) => entry !== NEEDS_NEST))(
-      'a bundle of %s builds without the optional packages, runs, and lists the packages that a call is missing',
+      'a bundle of %s builds without the optional packages, runs, and reports the packages that a call needs',
       async (entry) => {
         const { names, messages } = await bundleAndRun(bundle, entry, bare);
         expect(names).toEqual(SURFACE[entry]!.values);

@@ -15,10 +15,13 @@ import ts from 'typescript';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 
-/** The packages that npm installs with this one. */
+/** The packages that npm installs with this package. */
 const DEPENDENCIES = ['fuse.js', 'reflect-metadata'];
 
-/** Copies the built package into a folder, as npm would install it, with its dependencies, zod and links to the packages at the given paths: no other is found. */
+/**
+ * Copies the built package into a folder as npm would install it, with its dependencies, zod, and links
+ * to the given packages. No other packages are available.
+ */
 export function install(folder: string, packages: Readonly<Record<string, string>> = {}): void {
   const installed = join(folder, 'node_modules/tooldex');
   for (const part of ['dist', 'package.json'])
@@ -32,7 +35,10 @@ export function install(folder: string, packages: Readonly<Record<string, string
 
 export type DecoratorMode = 'standard' | 'legacy';
 
-/** A project of its own, outside of this one, that has the built package, zod, Node's types and the given packages installed. */
+/**
+ * A separate project outside this project with the built package, zod, Node's types, and the given
+ * packages.
+ */
 export class Consumer {
   readonly folder = realpathSync(mkdtempSync(join(tmpdir(), 'tooldex-consumer-')));
 
@@ -55,7 +61,10 @@ export class Consumer {
     return pathToFileURL(this.path(name)).href;
   }
 
-  /** Writes a module, lowered by TypeScript, whose standard decorators need `Symbol.metadata` to keep anything. */
+  /**
+   * Writes a module compiled by TypeScript. Its standard decorators store nothing without
+   * `Symbol.metadata`.
+   */
   writeTypeScript(name: string, source: string, mode: DecoratorMode): void {
     const compilerOptions = {
       target: ts.ScriptTarget.ES2022,
@@ -65,7 +74,7 @@ export class Consumer {
     writeFileSync(this.path(name), ts.transpileModule(source, { compilerOptions }).outputText);
   }
 
-  /** Runs an ES module in plain Node and returns the one JSON value that it prints. */
+  /** Runs an ES module in plain Node. Returns the single JSON value that the module prints. */
   run(source: string): unknown {
     const script = this.path('script.mjs');
     writeFileSync(script, source);

@@ -17,14 +17,14 @@ const manifest = JSON.parse(read('package.json')) as {
   readonly scripts: Readonly<Record<string, string>>;
 };
 
-/** Returns the targets of a page's links, but for those in code. */
+/** Returns the link targets in a page, except links in code. */
 const linksOf = (page: string): string[] =>
   [
     ...read(page)
       .replaceAll(/```[\s\S]*?```|`[^`\n]*`/g, '')
       .matchAll(/\]\(([^)\s]+)\)/g),
   ].map(([, target]) => target!);
-/** Returns the anchors of a page's headings, as GitHub and npm make them. */
+/** Returns the anchors of a page's headings as GitHub and npm generate them. */
 const anchorsOf = (page: string): string[] =>
   [
     ...read(page)

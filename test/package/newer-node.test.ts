@@ -13,7 +13,7 @@ const NODES = { 22: NODE_22, 24: NODE_24 };
 const folder = realpathSync(mkdtempSync(join(tmpdir(), 'tooldex-newer-node-')));
 const work = join(folder, 'work');
 
-/** Imports and requires every entry point, and runs what a program does with them. */
+/** A program that imports and requires every entry point, and uses them. */
 const PROGRAM = `
   import { createRequire } from 'node:module';
   import { AccessMode, defineTool, selectTools, tool, ToolExecutor, ToolMetadataRegistry } from 'tooldex';
@@ -59,7 +59,7 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-/** Returns what a program prints, which must be all: warnings of a newer Node fail the test too. */
+/** Returns a program's output. The test fails if there is other output, such as warnings of a newer Node. */
 async function run(node: string, ...args: readonly string[]): Promise<string> {
   rmSync(work, { recursive: true });
   mkdirSync(work);
@@ -72,14 +72,14 @@ async function run(node: string, ...args: readonly string[]): Promise<string> {
   return stdout;
 }
 const known = new Map<string, Promise<string>>();
-/** Returns what this Node prints, once for all newer ones. */
+/** Returns the output on this Node, computed once for all newer versions. */
 function runHere(...args: readonly string[]): Promise<string> {
   const key = args.join('\n');
   known.set(key, known.get(key) ?? run(process.execPath, ...args));
   return known.get(key)!;
 }
 
-/** Leaves out what differs from run to run. */
+/** Removes parts that differ from run to run. */
 const withoutTimes = (text: string) =>
   text
     .replaceAll(/"(durationMs|createdAt|expiresAt)": [\d.]+/g, '"$1": 0')

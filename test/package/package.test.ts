@@ -53,7 +53,7 @@ const files = [
   ...entries.flatMap((entry) => [entry.import.default, entry.require.default]),
   manifest.bin['tooldex']!,
 ];
-/** Each built file as one bundle, whose imports are those of the file and of all its chunks. */
+/** Bundles each built file, so a bundle's imports are the imports of the file and all its chunks. */
 const { metafile: bundled } = await esbuild({
   absWorkingDir: fromRoot(''),
   entryPoints: files,
@@ -94,7 +94,7 @@ describe('the public API', () => {
   });
 });
 
-/** Says of every declared name whether it exists at run time or only as a type. */
+/** Tells for every declared name whether it exists at run time or only as a type. */
 function declaredNames(file: string): { readonly values: string[]; readonly types: string[] } {
   const checker = declarations.getTypeChecker();
   const module = checker.getSymbolAtLocation(declarations.getSourceFile(fromRoot(file))!)!;
@@ -183,7 +183,7 @@ describe('importing and installing the package', () => {
     expect(JSON.parse(program('list', '--tools', '*.mjs', '--json').stdout)).toMatchObject([
       { name: 'own' },
     ]);
-    // Without tsx a file of TypeScript is the finding, and the others still load.
+    // Without tsx, a TypeScript file is reported, and the other files still load.
     writeFileSync(join(folder, 'typed.ts'), 'export const one: number = 1;');
     const mixed = program('list', '--tools', '*.mjs', '--tools', 'typed.ts', '--json');
     expect([JSON.parse(mixed.stdout), mixed.status]).toMatchObject([[{ name: 'own' }], 1]);
@@ -242,7 +242,7 @@ function isDeclared(name: string): boolean {
   return name in manifest.dependencies || name in manifest.peerDependencies;
 }
 
-/** Returns the package of an import. */
+/** Returns the package that an import refers to. */
 function packageOf(specifier: string): string {
   return specifier
     .split('/')
@@ -250,7 +250,7 @@ function packageOf(specifier: string): string {
     .join('/');
 }
 
-/** Returns what a built file and its chunks import from outside the package, on load or later. */
+/** Returns the imports of a built file and its chunks from outside the package, on load or later. */
 function importsOf(file: string): string[] {
   const [, { imports }] = Object.entries(bundled.outputs).find(
     ([, { entryPoint }]) => fromRoot(entryPoint!) === fromRoot(file),
@@ -334,7 +334,8 @@ describe('the ESM and CommonJS copies in one process', () => {
   });
 });
 
-// The package says that it has no side effects, though loading it defines Symbol.metadata: this is why it may.
+// The package declares that it has no side effects, although loading it defines Symbol.metadata. These
+// tests show that bundles work anyway.
 describe('a bundle that imports only `tool`', () => {
   const bundlers: Readonly<Record<string, (input: string, output: string) => Promise<unknown>>> = {
     esbuild: (input, output) =>
@@ -375,7 +376,7 @@ describe('a bundle that imports only `tool`', () => {
     const output = `${bundler}.mjs`;
     await bundlers[bundler]!(consumer.path('toolkit.mjs'), consumer.path(output));
     expect(existsSync(consumer.path(output))).toBe(true);
-    // The bundle is loaded first, and read by a copy of the package that is not in it.
+    // The bundle is loaded first, and a copy of the package outside the bundle reads its tool.
     const names = consumer.run(`
       import { Toolkit } from './${output}';
       const { ToolMetadataRegistry } = await import('tooldex');

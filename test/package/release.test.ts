@@ -10,7 +10,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-// A part of tsup: a parser of YAML of its own is not worth a dependency.
+// tsup depends on this YAML parser, so the project needs no separate parser.
 import { parseYAML } from 'confbox';
 import { afterAll, describe, expect, it } from 'vitest';
 import { DEADLINE_MS, ROOT } from '../programs.js';
@@ -28,7 +28,7 @@ interface State {
 const CHANGELOG =
   '# tooldex\n\n## 1.2.3\n\n### Patch Changes\n\n- A thing.\n\n## 1.2.2\n\n- Older.\n';
 
-/** Runs the check on a project in this state; what is not given is right. */
+/** Runs the check on a project in this state. Parts that aren't given are valid. */
 function check({
   tag = 'v1.2.3',
   version = '1.2.3',

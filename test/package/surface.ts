@@ -3,7 +3,10 @@ interface EntrySurface {
   readonly types: readonly string[];
 }
 
-/** Every name that can be imported from each entry. Adding one is a feature; removing or renaming one breaks users. */
+/**
+ * Every name that can be imported from each entry point. Adding a name is a feature. Removing or
+ * renaming a name breaks users.
+ */
 export const SURFACE: Readonly<Record<string, EntrySurface>> = {
   tooldex: {
     values: [

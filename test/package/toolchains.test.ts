@@ -24,7 +24,7 @@ const { dependencies: newer } = JSON.parse(
 const { devDependencies: own } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
   devDependencies: Readonly<Record<string, string>>;
 };
-/** Returns the name of a package with its major version, which is what the documentation promises. */
+/** Returns the name of a package with its major version, as in the documentation. */
 const major = (packages: Readonly<Record<string, string>>, name: string) =>
   `${name} ${/@?(\d+)\.[\d.]+$/.exec(packages[name]!)![1]!}`;
 const isInstalled = [
@@ -34,7 +34,7 @@ const isInstalled = [
   join(NEWER_PACKAGES, '@swc/core'),
 ].every((path) => existsSync(path));
 
-/** A decorated class and a decorated method, as the README writes them. */
+/** A decorated class and a decorated method, as in the README. */
 const DECLARED = `import { AccessMode, tool, ToolExecutor, ToolMetadataRegistry } from 'tooldex';
 import { z } from 'zod';
 
@@ -50,7 +50,7 @@ export class Lines {
   count({ text }: z.infer<typeof Input>) { return text.split('\\n').length; }
 }
 `;
-/** Says what it found, in a line that compilers cannot leave out. */
+/** Prints what it found, in a line that compilers can't remove. */
 const RUN = `
 export async function run(): Promise<void> {
   const registry = new ToolMetadataRegistry();
@@ -77,7 +77,7 @@ const TEST = "import { it } from 'vitest';\nimport { run } from './tools';\n\nit
 
 type Files = Readonly<Record<string, string>>;
 interface Attempt {
-  /** The lines that are added, as the documentation writes them; empty for the tool as it is. */
+  /** The lines to add, as the documentation shows them. Empty for the unchanged tool. */
   readonly lines: string;
   readonly files?: Files;
   readonly ends: string;
@@ -87,19 +87,22 @@ interface Toolchain {
   readonly needs?: 'newer packages';
   readonly links?: Readonly<Record<string, string>>;
   readonly files: Files;
-  /** Programs with their arguments, one after the other; the last one runs the tool. */
+  /** Programs with their arguments, run one after another. The last program runs the tool. */
   readonly commands: readonly (readonly string[])[];
   readonly attempts: readonly Attempt[];
 }
 
 const WORKS = 'works';
-/** What is passed on of a failure: where Node and vitest name only a kind of error, that is all there is. */
+/** Matches the error in a failure's output. Node and vitest sometimes print only the kind of error. */
 const ERROR = /\w*Error: Invalid .*|Expression expected/;
 const RAW = 'SyntaxError: Invalid or unexpected token';
 const LEGACY = JSON.stringify({ compilerOptions: { experimentalDecorators: true } });
 const legacyLines = '`"experimentalDecorators": true` in tsconfig.json';
 
-/** Types are checked by the tests of types; here reading and checking them took nine tenths of the time. */
+/**
+ * Type checks are skipped, because other tests check the types and this step would take nine tenths of
+ * the time.
+ */
 const UNCHECKED = { noCheck: true, noResolve: true, lib: ['es5'] };
 
 const bin = (packages: string, file: string) => join(packages, file);
@@ -295,7 +298,7 @@ const folder = realpathSync(mkdtempSync(join(tmpdir(), 'tooldex-toolchains-')));
 beforeAll(() => install(folder));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-/** Runs an attempt in a folder of its own. @returns `works`, or the line with the first error. */
+/** Runs an attempt in a new folder. @returns `works`, or the line with the first error. */
 async function tryOut(
   { links = {}, files, commands }: Toolchain,
   attempt: Attempt,

@@ -4,7 +4,7 @@ import { ProviderRouter, type ProviderRouterOptions } from '../../src/providers.
 import { FakeProvider } from '../../src/testing/fake-provider.js';
 import { ManualClock } from '../../src/testing/manual-clock.js';
 
-/** Returns a router over providers in the given order, without checks and jitter by default. */
+/** Returns a router over providers in the given order, by default without checks and jitter. */
 function routerOf(
   fakes: Readonly<Record<string, FakeProvider>>,
   options: Partial<ProviderRouterOptions> = {},
@@ -26,7 +26,7 @@ function routerOf(
 
 describe("how a call's time is divided among providers", () => {
   const hangs = () => new Promise(() => {});
-  /** Returns a call that is aborted after `timeoutMs`, as an executor does it. */
+  /** Returns a call that is aborted after `timeoutMs`, like a call from an executor. */
   function callFor(
     router: ProviderRouter,
     clock: ManualClock,
@@ -84,7 +84,7 @@ describe("how a call's time is divided among providers", () => {
       name,
       healthCheckIntervalMs: name === 'ill' ? 60_000 : 0,
     }));
-    const draws = [0, 1]; // The backoff of a is over immediately, that of the other after a second.
+    const draws = [0, 1]; // The backoff of `a` ends immediately, and the backoff of `b` after a second.
     const { router, clock, call } = routerOf(
       { a, keyless, down, ill },
       { providers, random: () => draws.shift()! },

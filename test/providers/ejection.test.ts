@@ -7,7 +7,7 @@ import { ManualClock } from '../../src/testing/manual-clock.js';
 
 type Fakes = Readonly<Record<string, FakeProvider>>;
 
-/** Returns a router over providers in the given order, without checks and jitter by default. */
+/** Returns a router over providers in the given order, by default without checks and jitter. */
 function routerOf(fakes: Fakes, options: Partial<ProviderRouterOptions> = {}) {
   const clock = (options.clock as ManualClock | undefined) ?? new ManualClock(1_000_000);
   const events: ToolEvent[] = [];
@@ -23,7 +23,7 @@ function routerOf(fakes: Fakes, options: Partial<ProviderRouterOptions> = {}) {
     onEvent: (event) => events.push(event),
     ...options,
   });
-  /** Makes one call. Returns its answer or error code, and the number of providers it reached. */
+  /** Makes one call. Returns its answer or error code, and the number of providers that were called. */
   const call = async (repeatable = true) => {
     const before = callsOf(fakes);
     const answer = await router.call({}, {}, { repeatable }).then(
@@ -135,7 +135,7 @@ describe('a provider that requests a retry delay', () => {
 });
 
 describe('ejecting one of several providers', () => {
-  it('a provider backs off after one failure if another is usable, and the last usable provider after five', async () => {
+  it('a provider backs off after one failure if another provider is usable, and the last usable provider after five failures', async () => {
     const [a, b] = [new FakeProvider(), new FakeProvider(() => 'from b')];
     a.fails();
     const { call, router, ejections } = routerOf({ a, b });
@@ -151,7 +151,7 @@ describe('ejecting one of several providers', () => {
     expect(ejections()).toEqual(['a', 'b']);
   });
 
-  it('a provider counts as the last usable one if the others lack credentials or a factory, are unhealthy, or are backing off', async () => {
+  it('a provider counts as the last usable provider if all others lack credentials or a factory, are unhealthy, or are backing off', async () => {
     const others: Readonly<Record<string, (b: FakeProvider) => Partial<ProviderRouterOptions>>> = {
       'no credentials': () => ({}),
       unhealthy: (b) => {

@@ -8,17 +8,14 @@ import type {
   StoreMoment,
 } from '../../src/state/state-store.js';
 
-/** The outcome of an operation: done, refused, or done but answered with an error. */
+/** The result of an operation: done, refused, or done but answered with an error. */
 export type Fault = 'none' | 'refused' | 'lost-answer';
 
-/**
- * A connection to a shared memory that fails on demand. Several connections act as several
- * processes.
- */
+/** A connection to shared memory that fails on demand. Each connection represents a process. */
 export class FaultyStore implements StateStore {
   /** Every requested operation, in order. */
   readonly operations: string[] = [];
-  /** Returns the outcome of the next operation. */
+  /** Decides the result of the next operation. */
   next: () => Fault = () => 'none';
   readonly #memory: MemoryStateStore;
   readonly #listeners = new Set<(available: boolean) => void>();

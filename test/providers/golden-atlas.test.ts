@@ -5,8 +5,9 @@ import { exponentialBackoff, RollingHealth } from '../../src/providers.js';
 import { percentile } from '../../src/providers/rolling-health.js';
 import { ManualClock } from '../../src/testing/manual-clock.js';
 
-// Recorded behaviour of the system whose router tooldex started from. Where its documents and its code differ, the
-// documents win: ascending priority instead of a score, an interval that is kept, one health for each configuration.
+// The recorded behavior of the recorded system's router. Where the recorded system's documents and code differ, the
+// documents apply: ascending priority instead of a score, check intervals that are respected, and
+// separate health for each configuration.
 const file = resolve(import.meta.dirname, '../../../shared/golden/atlas.json');
 const present = existsSync(file);
 if (!present)
@@ -60,7 +61,7 @@ interface Golden {
 const golden = present ? (JSON.parse(readFileSync(file, 'utf8')) as Golden) : undefined;
 
 describe.skipIf(!present)('recorded backoffs', () => {
-  it('equal ours without jitter', () => {
+  it('equal the backoffs that tooldex computes without jitter', () => {
     const cases = golden!.backoff_formula.cases;
     expect(cases.length).toBeGreaterThan(5);
     for (const { consecutive_failures, delay_s } of cases)
@@ -69,7 +70,7 @@ describe.skipIf(!present)('recorded backoffs', () => {
 });
 
 describe.skipIf(!present)('recorded percentiles', () => {
-  it('equal ours', () => {
+  it('equal the percentiles that tooldex computes', () => {
     for (const { values, p, output } of golden!.percentile.cases) {
       if (output === null) expect(percentile(values, p)).toBeNull();
       else expect(percentile(values, p)).toBeCloseTo(output, 9);
@@ -78,7 +79,7 @@ describe.skipIf(!present)('recorded percentiles', () => {
 });
 
 describe.skipIf(!present)('recorded windows', () => {
-  it('equal ours, except for the success rate without calls and for invalid latencies', () => {
+  it('give the same health summary in tooldex, except for the success rate without calls and for invalid latencies', () => {
     for (const { name, samples, summary } of golden!.rolling_window.cases) {
       const clock = new ManualClock(0);
       const health = new RollingHealth({ clock });

@@ -163,7 +163,7 @@ describe('provider credentials', () => {
       'google_cse',
     ],
     ['one is missing', { GOOGLE_API_KEY: 'k' }, {}, 'serpapi'],
-  ])('choose between google_cse and serpapi: %s', async (_, env, config, expected) => {
+  ])('determine whether google_cse or serpapi is used: %s', async (_, env, config, expected) => {
     expect(await search({ env, config }).call({ q: 'x' }, {}, REPEATABLE)).toMatchObject({
       provider: expected,
     });

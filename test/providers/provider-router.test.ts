@@ -8,9 +8,7 @@ import { ManualClock } from '../../src/testing/manual-clock.js';
 
 const REPEATABLE = { repeatable: true };
 
-/**
- * Returns a router over providers `a`, `b`, … in this order, without checks and jitter by default.
- */
+/** Returns a router over providers `a`, `b`, … in this order, by default without checks and jitter. */
 function routerOf(
   fakes: Readonly<Record<string, FakeProvider>>,
   options: Partial<ProviderRouterOptions> = {},

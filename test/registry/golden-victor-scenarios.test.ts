@@ -3,8 +3,7 @@ import { isToolError } from '../../src/index.js';
 import { issuesWith, registryOf, sample, sampleEntry } from '../tool/sample-tools.js';
 import { present, readShared, registryOfRows, warnIfAbsent } from './victor-catalogue.js';
 
-// Recorded edge cases of the system that tooldex's design started from. Each case shows what
-// happens here instead.
+// Recorded edge cases of the recorded system. Each case shows what happens in tooldex instead.
 warnIfAbsent('golden-victor-scenarios.test.ts');
 
 const recorded = present
@@ -22,7 +21,7 @@ const SCENARIOS: Readonly<Record<string, () => void>> = {
     expect(registry.get('x')?.name).toBe(recorded['alias_collision_last_wins']);
   },
   alias_after_unregister_winner() {
-    // There the alias is lost. Here the earlier tool gets it back.
+    // In the recorded system, the alias is lost. Here, the earlier tool gets it back.
     expect(recorded['alias_after_unregister_winner']).toBeNull();
     const registry = registryOf({ name: 'a', aliases: ['x'] });
     registry.register(sample({ name: 'b', aliases: ['x'] }), replace);
@@ -30,8 +29,8 @@ const SCENARIOS: Readonly<Record<string, () => void>> = {
     expect(registry.get('x')?.name).toBe('a');
   },
   alias_shadow() {
-    // There a global table of 68 aliases applies to every registry. Here only declared aliases
-    // count.
+    // In the recorded system, a global table of 68 aliases applies to every registry. Here, only declared
+    // aliases apply.
     expect(recorded['alias_shadow']).toEqual({ global_alias_read_file: 'read' });
     expect(registryOf({ name: 'read' }).has('read_file')).toBe(false);
     expect(registryOf({ name: 'read', aliases: ['read_file'] }).get('read_file')?.name).toBe(
@@ -39,7 +38,7 @@ const SCENARIOS: Readonly<Record<string, () => void>> = {
     );
   },
   category_case() {
-    // There categories are case-sensitive. Here they're case-insensitive.
+    // In the recorded system, categories are case-sensitive. Here, they're case-insensitive.
     expect(recorded['category_case']).toEqual({ exact: 1, lower: 0 });
     const registry = registryOf({ category: 'FileSystem' });
     expect([
@@ -48,8 +47,8 @@ const SCENARIOS: Readonly<Record<string, () => void>> = {
     ]).toEqual([1, 1]);
   },
   class_tool_without_metadata_fails_open() {
-    // There a tool loses its danger when its metadata is generated. Here nothing undeclared is
-    // safe.
+    // In the recorded system, a tool loses its danger when its metadata is generated. Here, a tool that
+    // declares no danger never counts as safe.
     expect(recorded['class_tool_without_metadata_fails_open']).toMatchObject({
       stored: 'MEDIUM/readonly/safe',
       idempotent: true,
@@ -81,14 +80,14 @@ const SCENARIOS: Readonly<Record<string, () => void>> = {
     );
   },
   keyword_normalisation() {
-    // There `Abc` and `abc ` are two keywords, and `ab` is dropped. Here they're trimmed, and none
-    // is dropped.
+    // In the recorded system, `Abc` and `abc ` are two keywords, and `ab` is dropped. Here, keywords are
+    // trimmed and none is dropped.
     expect(recorded['keyword_normalisation']).toEqual(['abc', 'abc ']);
     expect(sampleEntry({ keywords: ['Abc', 'abc ', 'ab'] }).keywords).toEqual(['abc', 'ab']);
   },
   network_access_mode() {
-    // There network tools are neither writing nor idempotent and need no approval. Here that access
-    // mode doesn't exist.
+    // In the recorded system, network tools are neither writing nor idempotent and need no approval. Here, that
+    // access mode doesn't exist.
     expect(recorded['network_access_mode']).toEqual({
       approval: 0,
       idempotent: false,
@@ -104,8 +103,8 @@ const SCENARIOS: Readonly<Record<string, () => void>> = {
     ]).toEqual([true, true, false]);
   },
   overlap_differs_with_rust_wheel() {
-    // There finding overlapping keywords depends on an optional native module. Here all are found,
-    // and scores aren't capped at 1.
+    // In the recorded system, finding overlapping keywords depends on an optional native module. Here, all are
+    // found, and scores aren't capped at 1.
     const { regex } = recorded['overlap_differs_with_rust_wheel'] as unknown as {
       regex: [[string[], number]];
     };
@@ -126,7 +125,7 @@ const SCENARIOS: Readonly<Record<string, () => void>> = {
           .priorityBoost,
       ).toBe(boosts[name]![1]);
     }
-    // Every priority has a boost now.
+    // Here, every priority has a boost.
     expect(boosts['contextual']![1]).toBe(0);
     expect(issuesWith({ priority: 4 })).toHaveLength(1);
   },
@@ -141,14 +140,15 @@ const SCENARIOS: Readonly<Record<string, () => void>> = {
     expect(registry.size).toBe(2);
   },
   refresh_force_drops_dynamic() {
-    // There refreshing drops tools from other sources. Here registering never removes another tool.
+    // In the recorded system, a refresh drops tools from other sources. Here, a registration never removes
+    // another tool.
     expect(recorded['refresh_force_drops_dynamic']).toBe(1);
     const registry = registryOf({ name: 'dynamic' });
     registry.registerAll([sample({ name: 'static' })], replace);
     expect(names(registry).sort()).toEqual(['dynamic', 'static']);
   },
   reregister_changed_metadata() {
-    // There the old rows stay in every index. Here they don't.
+    // In the recorded system, the old rows stay in every index. Here, they don't.
     expect(recorded['reregister_changed_metadata']).toMatchObject({
       categories: ['x', 'y'],
       match_old_keyword: ['a'],
@@ -199,7 +199,7 @@ const SCENARIOS: Readonly<Record<string, () => void>> = {
       }).getToolsMatchingTextScored(keyword);
       expect(result!.base + result!.specificity).toBeCloseTo(score, 12);
     }
-    // It only differs for one-letter keywords, which couldn't be found before.
+    // The score differs only for one-letter keywords, which the recorded system couldn't find.
     expect(registryOf({ keywords: ['r'] }).getToolsMatchingTextScored('r')[0]!.specificity).toBe(
       0.1,
     );
@@ -214,15 +214,15 @@ const SCENARIOS: Readonly<Record<string, () => void>> = {
 };
 
 describe.skipIf(!present)('the recorded scenarios', () => {
-  it.each(Object.entries(SCENARIOS))('recorded scenario: %s', (_, scenario) => {
+  it.each(Object.entries(SCENARIOS))('include %s, which has the expected result', (_, scenario) => {
     scenario();
   });
 
-  it('every recorded scenario has a case in this test', () => {
+  it('all have a case in this test', () => {
     expect(Object.keys(SCENARIOS).sort()).toEqual(Object.keys(recorded).sort());
   });
 
-  it("a misspelled access mode, which used to hide two tools, leads to an error with each tool's name", () => {
+  it("include two tools with a misspelled access mode, and the error for each contains the tool's name", () => {
     const rows = readShared('data/victor-tools.json') as Parameters<typeof registryOfRows>[0];
     const misspelt = rows.filter(({ kind }) => kind === 'unimportable');
     expect(misspelt).toHaveLength(2);
@@ -240,7 +240,7 @@ describe.skipIf(!present)('the recorded scenarios', () => {
     }
   });
 
-  it('danger level high requires approval, whereas medium was enough in the original', () => {
+  it("differ in one point: danger level high requires approval, but medium doesn't", () => {
     const registry = registryOf(
       { name: 'medium', accessMode: 'readonly', dangerLevel: 'medium' },
       { name: 'high', accessMode: 'readonly', dangerLevel: 'high' },

@@ -12,9 +12,8 @@ import {
   warnIfAbsent,
 } from './victor-catalogue.js';
 
-// Recorded answers to texts, from the system that tooldex's design started from. It searched
-// keywords as substrings. Every keyword found by only one of the two must be explained by a rule,
-// and every score by the formula.
+// Recorded answers of the recorded system, which searched for keywords as substrings. If only one of the
+// systems finds a keyword, a rule must explain it. Every score must follow from the formula.
 warnIfAbsent('golden-victor-text.test.ts');
 
 interface Scored {
@@ -75,7 +74,7 @@ function onlyInsideWords(keyword: string, text: string): boolean {
   return true;
 }
 
-/** Returns true if the words of a keyword are in a text only in inflected form. */
+/** Returns true if the words of a keyword occur in a text only in inflected form. */
 function onlyInflected(keyword: string, text: string): boolean {
   if (text.toLowerCase().includes(keyword) && !onlyInsideWords(keyword, text)) return false;
   const stems = splitWords(text).map(({ whole }) => stem(whole));
@@ -83,7 +82,7 @@ function onlyInflected(keyword: string, text: string): boolean {
   return stems.some((_, start) => form.every((each, offset) => stems[start + offset] === each));
 }
 
-/** Returns the rule that explains why a keyword is found only before or only now. */
+/** Returns the rule that explains why a keyword is found only in the recording or only here. */
 function ruleFor(
   tool: string,
   list: 'keywords' | 'mandatory_keywords',
@@ -108,7 +107,7 @@ const BOOST: Readonly<Record<string, number>> = {
 
 describe.skipIf(!present)('the recorded texts', () => {
   it.each(queries.map((query) => [query.text.slice(0, 60), query] as const))(
-    'recorded matches of %j differ only by substrings, inflections, and short or invented keywords',
+    'matches for %j differ from the recorded matches only by substrings, inflections, and short or invented keywords',
     (_, { text, scored }) => {
       const before = new Map(scored.map(({ tool, matched }) => [tool, matched]));
       const now = new Map(

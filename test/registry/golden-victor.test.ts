@@ -18,10 +18,9 @@ import {
   type Row,
 } from './victor-catalogue.js';
 
-// Recorded answers of the system that tooldex's design started from, over the same 64 tools. Each
-// difference must follow from a rule below. Its hand-kept lists (core read-only tools, fallbacks by
-// category), task classes, and global alias table aren't compared, because they have no
-// counterpart.
+// Recorded answers of the recorded system about the same 64 tools. Each difference must follow from a
+// rule below. The recorded system's manual lists (core read-only tools, fallbacks by category), task classes,
+// and global alias table aren't compared, because tooldex doesn't have them.
 warnIfAbsent('golden-victor.test.ts');
 
 type Sets = Readonly<Record<string, readonly string[]>>;
@@ -143,7 +142,7 @@ describe.skipIf(!present)('the recorded derived sets', () => {
       expect(set('parallelizable_tools')).toContain(name);
   });
 
-  it('critical, unavailable, and progress-tracked tools match the recorded ones', () => {
+  it('critical, unavailable, and progress-tracked tools match the recorded sets', () => {
     compare('critical', set('critical_tools'), registry.getCriticalTools());
     compare('available', set('available_tools'), names(registry.filter({ available: true })));
     compare('unavailable', set('unavailable_tools'), names(registry.filter({ available: false })));
@@ -163,7 +162,7 @@ const isAccessMode = (mode: string): mode is AccessMode =>
 describe.skipIf(!present)('the recorded indexes', () => {
   const index = (name: string) => golden[name] as Sets;
 
-  it('priorities differ from the recorded ones only if undeclared or no longer supported', () => {
+  it("priorities differ from the recorded priorities only if they're undeclared or no longer supported", () => {
     for (const [level, recorded] of Object.entries(index('by_priority'))) {
       const value = (['CRITICAL', 'HIGH', 'MEDIUM', 'LOW'] as const).indexOf(level as 'LOW');
       compare(
@@ -176,7 +175,7 @@ describe.skipIf(!present)('the recorded indexes', () => {
     }
   });
 
-  it('access modes differ from the recorded ones only if undeclared or network', () => {
+  it("access modes differ from the recorded access modes only if they're undeclared or network", () => {
     for (const [mode, recorded] of Object.entries(index('by_access_mode')))
       compare(
         `access ${mode}`,
@@ -187,7 +186,7 @@ describe.skipIf(!present)('the recorded indexes', () => {
       );
   });
 
-  it('danger levels differ from the recorded ones only if undeclared', () => {
+  it("danger levels differ from the recorded danger levels only if they're undeclared", () => {
     for (const [level, recorded] of Object.entries(index('by_danger_level')))
       compare(
         `danger ${level}`,
@@ -197,7 +196,7 @@ describe.skipIf(!present)('the recorded indexes', () => {
       );
   });
 
-  it('execution categories differ from the recorded ones only if undeclared', () => {
+  it("execution categories differ from the recorded execution categories only if they're undeclared", () => {
     for (const [category, recorded] of Object.entries(index('by_execution_category')))
       compare(
         `execution ${category}`,
@@ -208,7 +207,7 @@ describe.skipIf(!present)('the recorded indexes', () => {
       );
   });
 
-  it('stages and task types are the recorded ones', () => {
+  it('stages and task types equal the recorded stages and task types', () => {
     for (const [stage, recorded] of Object.entries(index('by_stage')))
       compare(`stage ${stage}`, recorded, registry.getToolsByStage(stage));
     for (const [taskType, recorded] of Object.entries(index('by_task_type')))
@@ -217,7 +216,7 @@ describe.skipIf(!present)('the recorded indexes', () => {
     expect([...registry.getAllTaskTypes()]).toEqual(Object.keys(index('by_task_type')).sort());
   });
 
-  it('categories differ from the recorded ones only if undeclared', () => {
+  it("categories differ from the recorded categories only if they're undeclared", () => {
     const categories = new Set([
       ...Object.keys(index('by_category')),
       ...registry.getAllCategories(),
@@ -231,7 +230,7 @@ describe.skipIf(!present)('the recorded indexes', () => {
       );
   });
 
-  it('keywords differ from the recorded ones only if the original invented or dropped them', () => {
+  it('keywords differ from the recorded keywords only if the recorded system invented or dropped a keyword', () => {
     for (const keyword of new Set([
       ...Object.keys(index('by_keyword')),
       ...registry.getAllKeywords(),
@@ -249,7 +248,7 @@ describe.skipIf(!present)('the recorded indexes', () => {
     expect(tally.get(SHORT)).toBe(2);
   });
 
-  it('mandatory keywords are the recorded ones', () => {
+  it('mandatory keywords equal the recorded mandatory keywords', () => {
     for (const [keyword, recorded] of Object.entries(index('by_mandatory_keyword')))
       compare(
         `mandatory ${keyword}`,
@@ -258,7 +257,7 @@ describe.skipIf(!present)('the recorded indexes', () => {
       );
   });
 
-  it('category keywords match the recorded ones, except those that the original invented or dropped', () => {
+  it('category keywords match the recorded keywords, except for keywords that the recorded system invented or dropped', () => {
     for (const [category, recorded] of Object.entries(index('category_keywords'))) {
       const now = registry.getCategoryKeywords(category);
       for (const keyword of new Set([...recorded, ...now])) {
@@ -284,8 +283,8 @@ describe.skipIf(!present)('the recorded indexes', () => {
 
 describe.skipIf(!present)('the recorded conflicts', () => {
   /**
-   * The original's relation: the conflicts that the first tool's category lists. A tool without
-   * category counted as read_only.
+   * The conflicts in the recorded system: those that the first tool's category lists. A tool without a category
+   * counted as read_only.
    */
   const LISTED: Sets = {
     write: ['write', 'mixed'],
@@ -307,7 +306,7 @@ describe.skipIf(!present)('the recorded conflicts', () => {
   };
   const listed = (a: string, b: string) => LISTED[a]!.includes(b);
 
-  it('no recorded conflict is missing, and new ones follow from category, access, symmetry, or mixed tools', () => {
+  it('no recorded conflict is missing, and new conflicts follow from category, access, symmetry, or mixed tools', () => {
     for (const [first, recorded] of Object.entries(golden['conflicting_tools'] as Sets)) {
       const now = registry.getConflictingTools(first);
       for (const second of rows.keys()) {

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { lintTools } from '../../src/index.js';
 import { registryOf, type LooseOptions } from '../tool/sample-tools.js';
 
-/** Twelve tools as authors would declare them: the important axes, not all. */
+/** Twelve tools as typical authors would declare them, with the important axes but not all axes. */
 const HONEST: readonly LooseOptions[] = [
   {
     name: 'read_file',

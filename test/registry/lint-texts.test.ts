@@ -146,7 +146,7 @@ describe('lint rules for tool texts', () => {
 });
 
 describe('lint rules for tool names', () => {
-  it('lint reports look-alike names, each with the first such name', () => {
+  it('lint reports look-alike names, each with the earlier name that it resembles', () => {
     expect(
       textsFound({ name: 'read_file' }, { name: 'read_fi1e' }, { name: 'write_file' }),
     ).toEqual([

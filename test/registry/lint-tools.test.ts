@@ -20,7 +20,7 @@ const GOOD: LooseOptions = {
   invalidates: ['files'],
   execute: () => '',
 };
-/** A tool that declares only what is required, and can run. */
+/** A tool that declares only the required options and can run. */
 const BARE: LooseOptions = {
   name: 'read_file',
   description: 'Reads the text of a file below the root',
@@ -37,7 +37,7 @@ const findings = (...tools: readonly LooseOptions[]) =>
   }));
 const rulesOf = (...tools: readonly LooseOptions[]) => findings(...tools).map(({ rule }) => rule);
 
-/** For every rule, a tool that it reports, a tool that it accepts, and what its message names. */
+/** For every rule: a tool that the rule reports, a tool that it accepts, and a part of the message. */
 const CASES: readonly (readonly [
   rule: string,
   severity: string,
@@ -154,7 +154,7 @@ describe('lintTools', () => {
 
   it.each(
     CASES.map(([rule, severity, bad, good, named]) => [rule, named, severity, bad, good] as const),
-  )('the lint rule %s reports a tool: %s', (rule, named, severity, bad, good) => {
+  )('the lint rule %s reports a tool and mentions: %s', (rule, named, severity, bad, good) => {
     const found = findings(bad).filter((finding) => finding.rule === rule);
     expect(found).toHaveLength(1);
     expect(found[0]).toMatchObject({ rule, severity, toolName: 'read_file' });
@@ -162,7 +162,7 @@ describe('lintTools', () => {
     expect(rulesOf(good)).not.toContain(rule);
   });
 
-  /** Thirteen tools that declare little and differ in words. */
+  /** Returns tools that declare little and have different words. */
   const many = (count: number, options: (index: number) => LooseOptions) =>
     Array.from({ length: count }, (_, index) => ({
       ...BARE,
@@ -175,7 +175,7 @@ describe('lintTools', () => {
     ['no-keywords', { keywords: ['read'] }],
     ['missing-metadata', { category: 'files' }],
   ])(
-    'if there are too many tools for a model, the lint rule %s reports tools without metadata that most others have',
+    'if there are too many tools for a model, the lint rule %s reports tools that lack metadata that most other tools have',
     (rule, declared) => {
       const rulesAt = (count: number, having: number) =>
         rulesOf(...many(count, (index) => (index < having ? declared : {})));
@@ -243,7 +243,7 @@ describe('lintTools', () => {
     ]);
   });
 
-  it('lintTools reports a description that almost equals an earlier one', () => {
+  it('lintTools reports a description that almost equals an earlier description', () => {
     const tools = [
       GOOD,
       { ...GOOD, name: 'other', description: 'Compares two branches' },
@@ -319,7 +319,7 @@ describe('lintTools', () => {
     ]);
   });
 
-  it('lint findings are frozen, and in registration order of the tools', () => {
+  it('lint findings are frozen, and in the order in which the tools were registered', () => {
     const found = lintTools(
       registryOf({ name: 'z', description: 'One' }, { name: 'a', description: 'Two' }),
     );

@@ -2,7 +2,7 @@ import { DangerLevel, type ToolEntry, type ToolMetadataRegistry } from '../../sr
 import { splitWords, stem } from '../../src/search/words.js';
 import { ALIASES, CATEGORIES, KEYWORDS, NAMES, STAGES, TASK_TYPES } from './arbitrary-tools.js';
 
-/** Requests that the tools of `arbitrary-tools` partly answer. */
+/** Requests that match some of the tools in `arbitrary-tools`. */
 export const TEXTS = [
   '',
   'git diff',
@@ -51,7 +51,7 @@ export function conflict(a: ToolEntry, b: ToolEntry): boolean {
   return alone(a) || alone(b) || (!together(a) && !together(b));
 }
 
-/** Returns the keywords in a text, by comparing each of them with every place. */
+/** Returns the keywords in a text by comparing each keyword with every position. */
 export function keywordsIn(
   keywords: readonly string[],
   text: string,
@@ -75,7 +75,7 @@ export function keywordsIn(
   });
 }
 
-/** Returns the tool with a name or alias: a tool's own name wins, then the latest alias. */
+/** Returns the tool with a name or alias. A tool's own name comes first, then the latest alias. */
 export function resolveNaively(entries: readonly ToolEntry[], name: string): ToolEntry | undefined {
   return (
     entries.find((entry) => entry.name === name) ??
@@ -83,7 +83,7 @@ export function resolveNaively(entries: readonly ToolEntry[], name: string): Too
   );
 }
 
-/** Returns everything that these tests ask a registry, as plain data. */
+/** Returns the answers to all queries of these tests, as plain data. */
 export function answersOf(registry: ToolMetadataRegistry): Record<string, unknown> {
   const names = (entries: Iterable<ToolEntry>) => [...entries].map(({ name }) => name);
   const each = <T extends string | number>(values: readonly T[], ask: (value: T) => unknown) =>

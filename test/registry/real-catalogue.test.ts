@@ -9,7 +9,7 @@ const rows = activeRows();
 describe.skipIf(!present)('a real catalogue of 64 tools', () => {
   const catalogue: ToolMetadataRegistry = registryOfRows(rows);
 
-  it('planExecution puts calls to 64 tools in different batches if they conflict, read after a write, or repeat a tool', () => {
+  it('planExecution puts two calls in different batches if they conflict, one reads after the other writes, or both use the same tool', () => {
     const apart = (...pair: readonly string[]) =>
       planExecution(
         catalogue,

@@ -5,7 +5,7 @@ import { answersOf } from './naive-registry.js';
 
 const named = (registry: ToolMetadataRegistry) => [...registry].map(({ name }) => name);
 
-/** Everything that must be the same after a refused step. */
+/** Returns everything that must stay the same after a refused operation. */
 const stateOf = (registry: ToolMetadataRegistry) =>
   JSON.stringify([
     answersOf(registry),
@@ -41,7 +41,7 @@ describe('ToolMetadataRegistry', () => {
       expect([registry.size, registry.revision, named(registry)]).toEqual([0, 0, []]);
   });
 
-  it('register returns the entries in order, and the registry lists them in that order', () => {
+  it('register returns the entries in order, and the registry lists the tools in the same order', () => {
     const registry = new ToolMetadataRegistry();
     const entries = registry.registerAll([sample({ name: 'b' }), sample({ name: 'a' })]);
     expect(entries.map(({ name }) => name)).toEqual(['b', 'a']);
@@ -50,7 +50,7 @@ describe('ToolMetadataRegistry', () => {
     expect(registry.require('a')).toBe(entries[1]);
   });
 
-  it('register refuses plain options, and explains how to wrap them', () => {
+  it('register refuses plain options, and explains that defineTool must wrap the options', () => {
     const error = refusal(() =>
       new ToolMetadataRegistry().register({ name: 'a', description: 'b', inputSchema: {} }),
     );
@@ -74,7 +74,7 @@ describe('ToolMetadataRegistry', () => {
     expect(registry.require('orders').definition.execute?.({}, {})).toBe('key');
   });
 
-  it('register accepts a class without constructor arguments, or whose tools need no instance', () => {
+  it('register accepts a class without constructor arguments, or a class whose tools need no instance', () => {
     class OwnConstructor extends OrderTools {
       constructor() {
         super('own');

@@ -43,7 +43,7 @@ const conditions = {
   available: maybe([true, false]),
 } satisfies Record<Exclude<keyof ToolFilter, 'metadata'>, unknown>;
 
-/** One condition, or all of them. */
+/** A filter with one condition, or with all of them. */
 const filters: fc.Arbitrary<ToolFilter> = fc.oneof(
   {
     weight: 5,

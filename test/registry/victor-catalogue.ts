@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import { ToolMetadataRegistry } from '../../src/index.js';
 import { sample, type LooseOptions } from '../tool/sample-tools.js';
 
-/** A tool of the recorded catalogue. `declared` is what its author wrote. */
+/** A tool in the recorded catalogue. `declared` contains what its author declared. */
 export interface Row {
   readonly name: string;
   readonly kind: string;
@@ -31,8 +31,8 @@ export function readShared(path: string): unknown {
 }
 
 /**
- * Returns all rows in the original's import order, including those that others of the same name
- * replace.
+ * Returns all rows in the recorded system's import order, including rows that a later row with the same name
+ * replaces.
  */
 export function allRows(): readonly Row[] {
   return present ? (readShared('data/victor-tools.json') as Row[]) : [];
@@ -65,10 +65,10 @@ const PRIORITIES: Readonly<Record<string, number>> = {
 };
 
 /**
- * The options that say what an author declared.
+ * Returns the options that an author declared.
  *
- * Two values have no counterpart: access `network` says that something is touched but not what, so it is `mixed`; priority
- * `CONTEXTUAL` means only on request, which is `LOW`.
+ * Two values don't exist in tooldex. Access `network` says that something is touched but not what, so it
+ * becomes `mixed`. Priority `CONTEXTUAL` means only on request, so it becomes `LOW`.
  */
 export function optionsOf(row: Row): LooseOptions {
   const access = declaredAs(row, 'access_mode');
@@ -97,10 +97,11 @@ export function optionsOf(row: Row): LooseOptions {
 }
 
 /**
- * A registry of rows.
+ * Returns a registry with these rows.
  *
- * It replaces, because two of the tools claim as alias what another tool is called (`search`, `web`): the original keeps
- * both silently, here that is an error unless asked for. A tool's own name wins in either case.
+ * It replaces tools, because two tools have an alias that is another tool's name (`search`, `web`). The
+ * recorded system silently keeps both, but tooldex throws an error by default. In both, a tool's own name takes
+ * precedence.
  */
 export function registryOfRows(rows: readonly Row[]): ToolMetadataRegistry {
   const registry = new ToolMetadataRegistry();
@@ -111,7 +112,7 @@ export function registryOfRows(rows: readonly Row[]): ToolMetadataRegistry {
   return registry;
 }
 
-/** Counts why recorded and current answers agree or differ. */
+/** Counts the reasons why recorded and current answers agree or differ. */
 export class Tally {
   readonly #counts = new Map<string, number>();
 

@@ -40,7 +40,7 @@ beforeEach(() => {
 const granted = async (call: ApprovedCall = CALL) =>
   approvals.grant(await approvals.request(call, DECISION));
 
-/** The code with which something is refused; fails when it is not. */
+/** Returns the error code of a refused operation. Fails if the operation succeeds. */
 async function code(action: () => unknown): Promise<string> {
   try {
     await action();
@@ -139,7 +139,7 @@ describe('after the store restarts', () => {
     approvals = others();
   });
 
-  it('pending calls and approvals from before the restart are rejected, even if the store kept them', async () => {
+  it('pending calls and approvals from before the restart are rejected, even if the store kept the records', async () => {
     for (const kept of ['saved', 'all', 'nothing'] as const) {
       const [pending, denied, used, unused] = [
         await approvals.request(CALL, DECISION),
@@ -177,7 +177,7 @@ describe('after the store restarts', () => {
     await approvals.redeem(unused);
   });
 
-  it('no approval can be used twice, whatever the order of restarts, uses, and delays', async () => {
+  it('no approval can be used twice, in any order of restarts, uses, and delays', async () => {
     const step = fc.oneof(
       fc.record({ by: fc.nat(2), redeem: fc.nat(4) }),
       fc.record({ by: fc.nat(2), ask: fc.boolean() }),

@@ -6,10 +6,13 @@ import { createDefaultTools } from '../../tools/index.js';
 const registry = new ToolMetadataRegistry();
 registry.registerAll(createDefaultTools({ root: import.meta.dirname }));
 
-/** Name, input, and danger, then the verdicts by default, under a rule that allows the tool, and in read-only mode. */
+/**
+ * Name, input, and danger, and then the verdicts by default, under a rule that allows the tool, and in
+ * read-only mode.
+ */
 const TABLE: readonly (readonly [string, object, string, string, string, string])[] = [
   ['read_file', { path: 'a.ts' }, 'safe', 'allow', 'allow', 'allow'],
-  // The file wall refuses this path when the tool runs.
+  // FileWall refuses this path when the tool runs.
   ['read_file', { path: '../../etc/passwd' }, 'safe', 'allow', 'allow', 'allow'],
   ['calculate', { expression: '1+1' }, 'safe', 'allow', 'allow', 'allow'],
   [
@@ -69,7 +72,7 @@ it.each(TABLE)(
   },
 );
 
-it('the policy asks for approval for exactly those bundled tools that require it according to the registry', () => {
+it('the policy asks for approval for exactly the bundled tools that registry.requiresApproval returns true for', () => {
   const asking = registry.getToolsRequiringApproval();
   for (const { name, dangerFor } of registry) {
     const { verdict } = usual.decide({ id: '1', name, input: {} });

@@ -71,7 +71,7 @@ describe('malformed calls', () => {
       });
   });
 
-  it('the policy never throws, whatever the call and context', () => {
+  it('the policy never throws, for any call and context', () => {
     const anything = fc.oneof(
       fc.anything({ withProxy: true } as never),
       fc.record({

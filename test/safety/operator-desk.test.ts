@@ -116,7 +116,7 @@ describe.each(KINDS)('operators with a store in %s', (kind) => {
     expect((await ada.actions())[0]).toEqual(actions[0]);
   });
 
-  it('the first of two operators decides, and the second is told who did', async () => {
+  it('the first of two operators decides, and the second operator is told who decided', async () => {
     const { executor: agent } = await executor();
     const [{ desk: ada }, { desk: bob }] = [await desk(), await desk()];
     await agent.execute(mail('b-1'));

@@ -5,7 +5,7 @@ import { SafetyPolicy, type SafetyPolicyOptions } from '../../src/safety/safety-
 import { NAMES, toolOptions } from '../registry/arbitrary-tools.js';
 import { registryOf, type LooseOptions } from '../tool/sample-tools.js';
 
-/** A policy over tools with these options. */
+/** Returns a policy for tools with these options. */
 export function policyOver(
   tools: readonly LooseOptions[],
   options: Omit<SafetyPolicyOptions, 'registry'> = {},
@@ -13,7 +13,7 @@ export function policyOver(
   return new SafetyPolicy({ registry: registryOf(...tools), env: {}, ...options });
 }
 
-/** The decision over one call of a tool `sample` with these options. */
+/** Returns the decision about a call to the tool `sample` with these options. */
 export function decisionOn(
   tool: LooseOptions,
   input: unknown = {},
@@ -35,7 +35,7 @@ export const anyConfirmFrom = fc.record(
   { requiredKeys: [] },
 );
 
-/** Functions `dangerFor` that return a right, low, or invalid level, or fail. */
+/** `dangerFor` functions that return a valid, low, or invalid level, or fail. */
 const anyDangerFor = fc.option(
   fc.oneof(
     anyLevel.map((level) => () => level),
@@ -51,7 +51,7 @@ const anyDangerFor = fc.option(
   { nil: undefined },
 );
 
-/** Functions `conflictKeys` that return keys in either form or invalid keys, or fail. */
+/** `conflictKeys` functions that return valid keys in both forms or invalid keys, or fail. */
 const anyKeys = fc.array(fc.constantFrom('file:src/a', 'file:src/', 'file:b', 'git:', 'src'), {
   maxLength: 2,
 });
@@ -71,7 +71,7 @@ const anyConflictKeys = fc.option(
   { nil: undefined },
 );
 
-/** Options of any tool, without personas and credentials, which deny calls by themselves. */
+/** Any tool options, except personas and credentials, which can deny a call regardless of the rules. */
 export const anyTool: fc.Arbitrary<LooseOptions & { readonly name: string }> = fc
   .tuple(toolOptions, anyDangerFor, anyConflictKeys)
   .map(([options, dangerFor, conflictKeys]) => ({
@@ -98,7 +98,7 @@ const anyTouched = fc.constantFrom(
   'write:*a',
 );
 
-/** Any rule that a policy takes. */
+/** Any rule that a policy accepts. */
 export const anyRule = fc
   .record(
     {

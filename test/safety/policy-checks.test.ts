@@ -55,7 +55,7 @@ describe('credential checks', () => {
     );
   });
 
-  it('a tool with optional credentials runs without them', () =>
+  it('a tool with only optional credentials runs without credentials', () =>
     expect(decide({}, { required: false }).verdict).toBe('allow'));
 });
 
@@ -249,7 +249,7 @@ describe('dangerFor', () => {
       expect(decision).toMatchObject({ verdict: 'confirm', danger: 'critical' });
       expect(decision.reason).not.toContain('secret');
     }
-    // Rejections that nobody handles fail this run.
+    // An unhandled rejection makes this run fail.
     await new Promise((resolve) => setImmediate(resolve));
   });
 });

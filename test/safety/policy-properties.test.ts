@@ -29,7 +29,7 @@ const anyPolicy = fc.record({
 });
 
 describe('for any tools, rules, and contexts', () => {
-  it('a tool that requires approval runs without it only if a rule or the allow-list allows the call', () => {
+  it('a tool that requires approval runs without approval only if a rule or the allow-list allows the call', () => {
     run(
       fc.property(anyTool, anyPolicy, anyContext, anyInput, (tool, options, context, input) => {
         const registry = registryOf(tool);

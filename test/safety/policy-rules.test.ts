@@ -8,7 +8,7 @@ const WRITE = { accessMode: 'write' } as const;
 const READ = { accessMode: 'readonly' } as const;
 const anything = (value: unknown) => value as never;
 
-/** Returns the verdict of a policy with these rules on a call of a tool that writes. */
+/** Returns a policy's verdict on a call to a tool that writes, under these rules. */
 const verdictOf = (rules: readonly PolicyRule[], input: unknown = {}, context = {}) =>
   decisionOn(WRITE, input, { rules }, context).verdict;
 
@@ -100,7 +100,7 @@ describe('policy rules', () => {
     expect(decisionOn(tool, { force: true }, { rules }).verdict).toBe('deny');
   });
 
-  it("an allow rule covers calls up to the tool's declared danger, or up to upTo if it is set", () => {
+  it("an allow rule covers calls up to the tool's declared danger, or up to the level in the rule's upTo option", () => {
     const tool = {
       accessMode: 'execute',
       dangerLevel: 'high',
@@ -156,7 +156,7 @@ describe('the when condition', () => {
       expect(verdictOf([{ verdict: 'allow', when: anything(when) }])).toBe('confirm');
       expect(verdictOf([{ verdict: 'deny', when: anything(when) }])).toBe('deny');
     }
-    // Rejections that nobody handles fail this run.
+    // An unhandled rejection makes this run fail.
     await new Promise((resolve) => setImmediate(resolve));
   });
 });
@@ -166,7 +166,7 @@ describe('calls by alias', () => {
   const verdict = (rules: readonly PolicyRule[], name: string, options = {}) =>
     policyOver([tool], { rules, ...options }).decide({ id: '1', name, input: {} }).verdict;
 
-  it("a call by alias is decided like a call by the tool's name", () => {
+  it("a call by alias gets the same decision as a call by the tool's name", () => {
     for (const name of ['run_shell', 'bash']) {
       expect(verdict([{ verdict: 'allow', tools: 'run_shell' }], name)).toBe('allow');
       expect(verdict([{ verdict: 'deny', tools: 'run_*' }], name)).toBe('deny');
@@ -174,7 +174,7 @@ describe('calls by alias', () => {
     }
   });
 
-  it("a rule can deny a tool by its alias, but can't allow it", () => {
+  it("a rule can deny a tool by its alias, but can't allow a tool by its alias", () => {
     for (const name of ['run_shell', 'bash']) {
       expect(verdict([{ verdict: 'deny', tools: 'bash' }], name)).toBe('deny');
       expect(verdict([{ verdict: 'allow', tools: 'bash' }], name)).toBe('confirm');

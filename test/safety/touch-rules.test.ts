@@ -134,7 +134,7 @@ describe('a rule that denies writing *.lock', () => {
     });
   });
 
-  it("if a deny rule might match, a later deny rule still denies the call but a later allow rule can't allow it", async () => {
+  it("if a deny rule might match, a later deny rule still denies the call but a later allow rule can't allow the call", async () => {
     expect(
       await verdict('run_shell', { command: 'ls' }, LOCKED, {
         verdict: 'deny',
@@ -234,7 +234,7 @@ describe('a rule that denies reading a folder', () => {
       expect(await verdict('read_file', { path }, SECRETS), path).toBe('allow');
   });
 
-  it("asks for approval if a tool might read more or doesn't declare what it reads", async () => {
+  it("asks for approval if a tool might also read the folder or doesn't declare what it reads", async () => {
     expect(await verdict('search_text', { query: 'x' }, SECRETS)).toBe('confirm');
     expect(await verdict('search_text', { query: 'x', path: 'src' }, SECRETS)).toBe('allow');
     expect(await verdict('git_log', {}, SECRETS)).toBe('confirm');

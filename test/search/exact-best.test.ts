@@ -52,13 +52,13 @@ const registryWith = (tools: readonly (readonly [readonly string[], object])[]) 
 const brief = (results: readonly { toolName: string; score: number }[]) =>
   results.map(({ toolName, score }) => [toolName, score]);
 
-/** The reference: scores every tool by its words, without the postings. */
+/** The reference implementation, which scores every tool by its words without an index. */
 function fullScan(registry: ToolMetadataRegistry, text: string): unknown[] {
   const index = new InvertedIndex();
   for (const entry of registry) index.add(entry);
   index.update();
   const plan = planQuery(parseQuery(text), index, readRelatedWords({}));
-  const { relatedRarities } = new CandidateFinder().find(plan, index); // This also computes how rare a word and its stand-ins are together.
+  const { relatedRarities } = new CandidateFinder().find(plan, index); // Also computes joint rarities.
   const scorer = new DocumentScorer(plan, relatedRarities, index);
   return [...registry]
     .map((entry, document) => ({ entry, score: scorer.score(document) }))

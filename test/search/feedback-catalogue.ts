@@ -1,7 +1,7 @@
 import type { ToolMetadataRegistry } from '../../src/index.js';
 import { registryOf } from '../tool/sample-tools.js';
 
-/** Returns tools of several subjects. Two of them can often serve the same request. */
+/** Returns tools for several subjects. Two tools can often serve the same request. */
 export function manyTools(): ToolMetadataRegistry {
   return registryOf(
     { name: 'weather_report', description: 'Tells the weather of a city for today and tomorrow' },

@@ -17,7 +17,7 @@ describe('learning from recorded uses', () => {
     });
   });
 
-  it('a recorded use makes the tool a result for requests that share no other word with it', () => {
+  it("a recorded use makes the tool a result for similar requests that share no word with the tool's metadata", () => {
     const registry = manyTools();
     expect(ranking(registry, 'gazebo wanted')).toEqual([]);
     use(registry, 'gazebo wanted', 'weather_report');

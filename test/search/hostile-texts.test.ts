@@ -57,7 +57,7 @@ describe('malicious query texts', () => {
 describe('long query texts', () => {
   const filler = (length: number) => 'x '.repeat(length / 2);
 
-  it('only the first 8,192 characters are searched for', () => {
+  it('are cut off after 8,192 characters', () => {
     expect(LIMITS.queryLength).toBe(8_192);
     expect(ask(`${filler(8_192 - 8)}show git`)).toEqual([['git'], ['git'], ['vcs'], ['git']]);
     expect(ask(`${filler(8_192)}show git`)).toEqual(NOTHING);

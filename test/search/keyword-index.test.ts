@@ -4,7 +4,7 @@ import { KeywordIndex, keywordForm } from '../../src/search/keyword-index.js';
 import { splitWords, stem } from '../../src/search/words.js';
 import { propertyRuns } from '../property-runs.js';
 
-/** Finds the same by comparing every keyword with every place in the text. */
+/** Finds the same keywords by comparing each keyword with every position in the text. */
 function findNaively(keywords: readonly string[], text: string): ReadonlySet<string> {
   const forms = new Set(keywords.map((keyword) => keywordForm(keyword).join(' ')));
   const words = splitWords(text);

@@ -149,7 +149,7 @@ describe('detectCategoriesFromText', () => {
 
 describe("queries that aren't strings", () => {
   it.each([undefined, null, 5, {}, ['git'], Symbol('git')])(
-    'a query with %s is rejected',
+    'a query given as %s is rejected',
     (text) => {
       const registry = registryOf({ keywords: ['git'] });
       for (const query of [

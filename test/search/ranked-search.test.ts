@@ -21,7 +21,7 @@ describe('search', () => {
     ],
     ['inflection', { name: 'one', description: 'Compares texts' }, 'comparing'],
     ['part of an identifier', { name: 'getWeather' }, 'weather'],
-  ])('finds a tool by its %s', (_, tool, text) => {
+  ])('finds a tool by a matching word (%s)', (_, tool, text) => {
     expect(names(registryOf(tool, { name: 'other', description: 'Something else' }), text)).toEqual(
       [tool.name],
     );

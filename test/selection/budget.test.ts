@@ -16,7 +16,7 @@ describe('guaranteed tools that exceed a limit', () => {
     { name: 'hit', description: 'The weather' },
   );
 
-  it('returns an error that lists the guaranteed tools if they exceed maxTools', () => {
+  it('cause an error that lists the guaranteed tools if there are more than maxTools', () => {
     const ranking = ['found', 'hit', 'core'].map((toolName) => ({ toolName, score: 1 }));
     const selection = select(registry, {
       ...counted,
@@ -37,7 +37,7 @@ describe('guaranteed tools that exceed a limit', () => {
     expect(select(registry, { ...counted, include: ['asked'], maxTools: 2 }).error).toBeUndefined();
   });
 
-  it('returns an error that lists the guaranteed tools if they exceed the token budget even as stubs', () => {
+  it('cause an error that lists the guaranteed tools if they exceed the token budget even as stubs', () => {
     const selection = select(registry, { text, include: ['asked'], tokenBudget: 50 });
     expect(selection.error).toMatchObject({
       code: 'BUDGET_EXCEEDED',
@@ -58,7 +58,7 @@ describe('guaranteed tools that exceed a limit', () => {
 });
 
 describe('the token budget of a selection', () => {
-  it('calls countTokens with exactly the text that the model reads', () => {
+  it('is measured by calling countTokens with exactly the text that the model reads', () => {
     const counted: string[] = [];
     const countTokens = (json: string) => counted.push(json) && json.length;
     const selection = select(registryOf(...four), { text, countTokens, tokenBudget: 1_600 });
@@ -71,14 +71,14 @@ describe('the token budget of a selection', () => {
     expect(selection.tokenBudget).toBe(1_600);
   });
 
-  it('without countTokens, estimates one token per four characters', () => {
+  it("is measured at one token per four characters if countTokens isn't set", () => {
     const selection = select(registryOf(...four), { text });
     expect(selection.tools.map(({ tokens }) => tokens)).toEqual(
       bytes(selection).map((json) => Math.ceil(json.length / 4)),
     );
   });
 
-  it('demotes later tools first, from full to compact to stub, before it drops any tool', () => {
+  it('demotes later tools first, from full to compact to stub, before any tool is dropped', () => {
     const registry = registryOf(...four);
     const { full, compact, stub } = costs(registry, 'a');
     expect([full > compact, compact > stub]).toEqual([true, true]);
@@ -90,7 +90,7 @@ describe('the token budget of a selection', () => {
     expect(at(4 * full)).toEqual(['full', 'full', 'full', 'full']);
     expect(at(4 * full - 1)).toEqual(['full', 'full', 'full', 'compact']);
     expect(at(full + 3 * compact)).toEqual(['full', 'compact', 'compact', 'compact']);
-    // Two compact tools are better than a full tool and a stub.
+    // Two compact tools are better than one full tool and one stub.
     expect([2 * compact <= full + stub, at(3 * full + stub)]).toEqual([
       true,
       ['full', 'full', 'compact', 'compact'],
@@ -120,7 +120,7 @@ describe('the token budget of a selection', () => {
     expect(full).toBeGreaterThan(compact);
   });
 
-  it("throws if countTokens doesn't return a finite number", () => {
+  it("can't be checked if countTokens doesn't return a finite number, so selectTools throws", () => {
     for (const count of [NaN, -1]) {
       expect(() =>
         select(registryOf(...four), {

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { registryOf } from '../tool/sample-tools.js';
 import { costs, long, select } from './selection-cases.js';
 
-/** Returns the paths of everything in a value that could be changed. */
+/** Returns the paths of everything in a value that can be changed. */
 function changeable(value: unknown, path = ''): string[] {
   if (typeof value !== 'object' || value === null || value instanceof Error) return [];
   return [

@@ -43,7 +43,7 @@ function measure(options: { readonly maxTools: number; readonly criticalOutsideL
 }
 
 describe.skipIf(!present)('labelled requests', () => {
-  it('have at least 0.88 of their tools among the first eight, like the original', () => {
+  it('find at least 88 % of the labelled tools with a limit of eight tools', () => {
     const { recall, count } = measure({ maxTools: 8 });
     console.info(
       `Labelled requests, maxTools 8: recall ${recall.toFixed(3)} with ${count.toFixed(1)} tools`,
@@ -52,7 +52,7 @@ describe.skipIf(!present)('labelled requests', () => {
     expect(count).toBeLessThanOrEqual(8 + 5);
   });
 
-  it('lose tools to CRITICAL tools only if those count toward the limit', () => {
+  it('find fewer of the labelled tools if CRITICAL tools count toward the limit', () => {
     expect(measure({ maxTools: 8, criticalOutsideLimit: false }).recall).toBeLessThan(0.8);
     expect(measure({ maxTools: 13, criticalOutsideLimit: false })).toEqual(
       measure({ maxTools: 8 }),

@@ -4,7 +4,7 @@ import type { DropReason } from '../../src/selection/selection.js';
 import { registryOf, type LooseOptions } from '../tool/sample-tools.js';
 import { chosen, droppedBecause, HARMLESS, select } from './selection-cases.js';
 
-/** Every way in which a tool can be wanted. */
+/** Options that make a tool wanted for every possible reason. */
 const WANTED = {
   priority: 0,
   mandatoryKeywords: ['deploy'],
@@ -27,7 +27,7 @@ describe('limits of a selection', () => {
     ['cost', { costTier: 'medium' }, { maxCostTier: 'low' }],
     ['filter', { category: 'git' }, { filter: { category: 'web' } }],
   ];
-  it.each(cases)('the limit %s drops a wanted tool: %o with %o', (reason, options, limits) => {
+  it.each(cases)('a tool is dropped for the reason %s: %o with %o', (reason, options, limits) => {
     const registry = registryOf({ ...HARMLESS, ...WANTED, ...options, name: 'wanted' });
     const selection = select(registry, { ...request, ...limits });
     expect([chosen(selection), droppedBecause(selection), selection.error]).toEqual([
@@ -41,7 +41,7 @@ describe('limits of a selection', () => {
       expect(chosen(select(registry, request))).toEqual(['wanted']);
   });
 
-  it('an inferred danger level counts, and the explanation says that it is inferred', () => {
+  it('an inferred danger level can exceed maxDanger, and the explanation says that the level is inferred', () => {
     const selection = select(registryOf({ name: 'wanted', ...WANTED }), {
       ...request,
       maxDanger: 'low',

@@ -33,7 +33,7 @@ describe('selectTools with a previous selection', () => {
     ]);
   });
 
-  it('only demotes or drops new tools to stay within the token budget', () => {
+  it('demotes or drops only new tools to stay within the token budget', () => {
     const registry = catalogue();
     const { full, compact, stub } = costs(registry, 'a');
     const previous = select(registry, { ranking: ranked('a', 'b') });
@@ -62,7 +62,7 @@ describe('selectTools with a previous selection', () => {
     ]);
   });
 
-  it('drops forbidden or removed tools with a reason and keeps the others', () => {
+  it('drops forbidden or removed tools with a reason and keeps the other tools', () => {
     const registry = catalogue();
     const previous = select(registry, { ranking: ranked('a', 'b', 'c', 'd') });
     registry.unregister('d');
@@ -74,7 +74,7 @@ describe('selectTools with a previous selection', () => {
     expect(bytes(selection).slice(0, 2)).toEqual([bytes(previous)[0], bytes(previous)[2]]);
   });
 
-  it('keeps a replaced tool in place, but may demote it because its text is new', () => {
+  it('keeps a replaced tool in place, but may demote the tool because its text is new', () => {
     const registry = catalogue();
     const previous = select(registry, { ranking: ranked('a', 'b') });
     registry.registerAll([sample(long('b', { compact: true, description: 'Forecasts it anew' }))], {

@@ -1,6 +1,6 @@
 /**
- * Prints selections from a generated catalogue over several turns, and the tool search's answers.
- * Another process must print the same.
+ * Prints selections from a generated catalogue over several turns, and the answers of the tool search.
+ * Other processes must print the same text.
  */
 import {
   createToolSearchTool,

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { describe, expect, it } from 'vitest';
 import { program, ROOT } from '../programs.js';
 
-/** Returns what the script prints in its own process, with these Node flags and environment. */
+/** Returns the output of the script in its own process, with these Node flags and environment variables. */
 function printed(flags: readonly string[], environment: Readonly<Record<string, string>>): string {
   return execFileSync(process.execPath, [...flags, program('test/selection/print-selections.ts')], {
     cwd: ROOT,

@@ -112,7 +112,7 @@ function registryWith(all: readonly LooseOptions[]): ToolMetadataRegistry {
   return registry;
 }
 
-/** Implements the rule for what can be offered a second time. */
+/** Implements the rule for which tools can be kept from the previous selection. */
 function isPermitted(
   registry: ToolMetadataRegistry,
   entry: ToolEntry,
@@ -139,7 +139,7 @@ function isGuaranteed(
   );
 }
 
-/** Checks what is true of every selection. */
+/** Checks what must hold for every selection. */
 function expectSound(
   registry: ToolMetadataRegistry,
   asked: SelectionRequest,
@@ -181,7 +181,7 @@ function expectSound(
       ({ reason, explanation }) => reason !== undefined && explanation !== '',
     ),
   ).toBe(true);
-  // Every included or excluded name is accounted for.
+  // Every included or excluded name appears in the result.
   for (const each of [
     ...(asked.include ?? []),
     ...(asked.rank?.('', []) ?? []).map(({ toolName }) => toolName),
@@ -240,7 +240,7 @@ function expectPrefix(
   { tools: all }: Selection,
   selection: Selection,
 ): void {
-  // HIGH tools that filled remaining room don't keep their place.
+  // HIGH tools that only filled remaining room aren't kept.
   const previous = { tools: all.filter(({ reason }) => reason !== 'high_priority') };
   const before = new Map(previous.tools.map((each) => [each.toolName, each]));
   const stayed = selection.tools.filter(({ toolName }) => before.has(toolName));
@@ -256,7 +256,7 @@ function expectPrefix(
       before.get(toolName)!.level,
       JSON.stringify(before.get(toolName)!.rendered),
     ]);
-  // Tools that left were forbidden, or there was no room.
+  // Dropped tools were forbidden, or there was no room for them.
   for (const { toolName, entry } of previous.tools) {
     if (stayed.some((each) => each.toolName === toolName)) continue;
     const why = selection.dropped.find((each) => each.toolName === toolName)?.reason;
@@ -267,7 +267,7 @@ function expectPrefix(
     ).toContain(why);
   }
   const added = selection.tools.length - stayed.length;
-  // No tool leaves for a tool that is only relevant.
+  // A tool that is only relevant never displaces a previous tool.
   if (selection.tools.slice(stayed.length).some(({ guaranteed }) => !guaranteed) && added > 0)
     expect(
       previous.tools.every(

@@ -69,7 +69,7 @@ describe('CRITICAL tools', () => {
 });
 
 describe('search hits', () => {
-  it('are ordered by rank, and exclude tools that are only for other stages or task types', () => {
+  it('are ordered by rank, and leave out tools that are only for other stages or task types', () => {
     const registry = registryOf(
       { name: 'one', description: 'Formats text', stages: ['Reading'], taskTypes: ['Edit'] },
       { name: 'two', description: 'Formats text and more' },

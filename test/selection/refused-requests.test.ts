@@ -43,7 +43,7 @@ describe('invalid selection requests', () => {
 });
 
 describe('invalid options of the tool search', () => {
-  it('are checked in the same way', () => {
+  it('make createToolSearchTool throw INVALID_ARGUMENT', () => {
     const wrong = [
       { maxResults: 0 },
       { name: 'two words' },

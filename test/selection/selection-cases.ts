@@ -11,12 +11,12 @@ export function chosen({ tools }: Selection): string[] {
   return tools.map(({ toolName }) => toolName);
 }
 
-/** Returns why tools were left out, by name. */
+/** Returns the reasons why tools were dropped, by name. */
 export function droppedBecause({ dropped }: Selection): Record<string, DropReason> {
   return Object.fromEntries(dropped.map(({ toolName, reason }) => [toolName, reason]));
 }
 
-/** Returns the selected tools as a model receives them, one text each. */
+/** Returns the selected tools as a model receives them, with one text per tool. */
 export function bytes({ tools }: Selection): string[] {
   return tools.map(({ rendered }) => JSON.stringify(rendered));
 }
@@ -45,7 +45,7 @@ export type ListedRequest = Partial<Omit<SelectionRequest, 'rank'>> & {
   readonly ranking?: ReturnType<NonNullable<SelectionRequest['rank']>>;
 };
 
-/** Selects for a text without hits, unless the request says otherwise. */
+/** Makes a selection for a text without search hits, unless the request says otherwise. */
 export function select(
   registry: ToolMetadataRegistry,
   { ranking, ...request }: ListedRequest = {},
@@ -95,7 +95,7 @@ export function long(
   };
 }
 
-/** Returns a tool's cost at each level by the default count. */
+/** Returns a tool's token cost at each level, with the default token count. */
 export function costs(
   registry: ToolMetadataRegistry,
   name: string,

@@ -85,7 +85,7 @@ describe('the find_tools tool', () => {
       limits,
     )({ query: 'weather forecast secret hush', names: ['secret', 'hush'] });
     expect(answer).toEqual({ found: [], tools: [], unknown: ['secret', 'hush'] });
-    // A selection with the same limits decides the same.
+    // A selection with the same limits must drop the same tools.
     expect(
       selectTools(registry, { text: 'weather', include: ['secret'], ...limits }).tools.map(
         ({ toolName }) => toolName,

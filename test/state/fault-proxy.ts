@@ -43,7 +43,7 @@ export class FaultProxy {
     for (const socket of this.#sockets) socket.resetAndDestroy();
   }
 
-  /** Ends the data to the clients. Data from them is still accepted. */
+  /** Ends the stream to the clients, but still accepts data from them. */
   endToClients(): void {
     for (const { client } of this.#pairs) client.end();
   }

@@ -20,7 +20,7 @@ describe.skipIf(!redisPresent)(
       const changes: boolean[] = [];
       store.onAvailability((available) => changes.push(available));
       const answer = store.get('key');
-      // The command is written first. From then on this process is busy until Redis has answered.
+      // The command is written first. Then this process is busy until Redis has answered.
       await new Promise((resolve) => setImmediate(resolve));
       const end = performance.now() + 200;
       while (performance.now() < end || !hasAnsweredGet(server));
@@ -31,7 +31,7 @@ describe.skipIf(!redisPresent)(
   },
 );
 
-/** Asks Redis in a process of its own, so this one stays busy. */
+/** Asks Redis in a separate process, so this process stays busy. */
 function hasAnsweredGet({ port }: RedisServer): boolean {
   const counts = execFileSync('redis-cli', ['-p', String(port), 'INFO', 'commandstats']);
   return counts.includes('cmdstat_get:');

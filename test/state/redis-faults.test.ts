@@ -7,7 +7,7 @@ import { RedisServer, eventually, redisPresent, warnIfNoRedis } from './redis-se
 warnIfNoRedis('faults of Redis');
 
 /**
- * The time the store waits for an answer. The promise of two seconds is for the default of one
+ * How long the store waits for an answer. The documented two seconds apply to the default timeout of one
  * second.
  */
 const TIMEOUT_MS = 200;
@@ -15,7 +15,7 @@ const TIMEOUT_MS = 200;
 const PROMPT_MS = 2 * TIMEOUT_MS;
 
 /**
- * Tries every operation of a store. Returns the outcomes and the longest time, counted only while
+ * Tries every operation of a store. Returns the outcomes and the longest time, which counts only while
  * this process was responsive.
  */
 async function tryAll(
@@ -29,7 +29,7 @@ async function tryAll(
     () => store.append('list', 'item', { max: 10 }),
   ];
   let slowestMs = 0;
-  // On a busy machine this ticks late, and counts less.
+  // On a busy machine this timer ticks late, so it counts less time.
   let listenedMs = 0;
   const ticks = setInterval(() => (listenedMs += 10), 10);
   const codes = await Promise.all(
@@ -72,8 +72,8 @@ describe.skipIf(!redisPresent)('a store when Redis fails (skipped without redis-
   });
 
   /**
-   * Expects operations to settle quickly while Redis fails, to be refused after the first
-   * unanswered one, and to work afterwards.
+   * Expects operations to settle quickly while Redis fails, to be refused after the first operation
+   * without an answer, and to work again afterwards.
    */
   async function expectOutage(
     fail: () => void | Promise<void>,
@@ -245,7 +245,7 @@ describe.skipIf(!redisPresent)('a store when Redis fails (skipped without redis-
     expect(store.available).toBe(true);
   });
 
-  it('reconnects to find the new master after its own master became a replica', async () => {
+  it('reconnects to find the new master after its master became a replica', async () => {
     const before = proxy.accepted;
     await server.command('REPLICAOF', '127.0.0.1', '1');
     await expect(store.compareAndSet('key', undefined, 'a')).rejects.toMatchObject({

@@ -111,7 +111,7 @@ describe.skipIf(!redisPresent)(
       await expectRefused(store, identity);
     });
 
-    it('is unknown if the Redis user may not run INFO, unless the operator set one', async () => {
+    it('is unknown if the Redis user may not run INFO, unless the operator set an identity', async () => {
       const server = await startRedis();
       await server.command(
         'ACL',

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DEADLINE_MS } from '../programs.js';
 
-/** True if there is a Redis to start. */
+/** True if redis-server is installed. */
 export const redisPresent = spawnSync('redis-server', ['--version']).status === 0;
 
 /** Warns once that the tests of a file don't run. */
@@ -51,7 +51,7 @@ export class RedisServer {
     await once(ended, 'exit');
   }
 
-  /** Starts it again on the same port with its saved data. */
+  /** Starts Redis again on the same port with its saved data. */
   async restart(): Promise<void> {
     await this.kill();
     this.#process = spawn(
@@ -76,7 +76,7 @@ export class RedisServer {
     await eventually(async () => (await this.command('PING')) === '+PONG', 'redis-server answers');
   }
 
-  /** Pauses its process. */
+  /** Pauses the Redis process. */
   pause(): void {
     this.#process?.kill('SIGSTOP');
   }
@@ -113,12 +113,12 @@ export class RedisServer {
   }
 }
 
-/** Waits until a condition holds. Checks it every 10 ms, for minutes. */
+/** Waits until a condition holds. Checks it every 10 ms for up to several minutes. */
 export async function eventually(
   isSo: () => boolean | Promise<boolean>,
   what: string,
 ): Promise<void> {
-  // Counts checks rather than time, so a busy machine gets more time.
+  // Counts checks instead of time, so a busy machine gets more time.
   for (let waitedMs = 0; waitedMs <= DEADLINE_MS; waitedMs += 10) {
     try {
       if (await isSo()) return;

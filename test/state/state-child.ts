@@ -1,7 +1,7 @@
 import { RedisStateStore } from '../../src/state.js';
 
 /**
- * One of several processes that share a Redis. Does what its first argument says and prints the
+ * One of several processes that share a Redis. It performs the task in its first argument and prints the
  * result as JSON.
  */
 const [task = '', url = '', name = ''] = process.argv.slice(2);

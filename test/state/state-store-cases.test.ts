@@ -22,7 +22,7 @@ describe.skipIf(!redisPresent)('RedisStateStore (skipped without redis-server)',
   });
   afterAll(() => server.stop());
 
-  // Redis has its own clock, so real time must pass. The cases wait together, each under its own
+  // Redis has its own clock, so real time must pass. The cases wait at the same time, each under its own
   // prefix.
   for (const { name, run } of stateStoreCases())
     it.concurrent(name, async () => {

@@ -6,7 +6,7 @@ export const COUNTER_CASES: readonly NamedRun[] = [
   [
     'adds up 100 concurrent additions',
     async (store) => {
-      // First with a new key, then with an existing one.
+      // The first round has a new key, and the second round an existing key.
       for (const before of [0, 100]) {
         const sums = await Promise.all(
           Array.from({ length: 100 }, () => store.increment('count', 1)),

@@ -28,7 +28,7 @@ describe('evaluateSelection', () => {
     ];
     const registry = shop();
     const { recall, ndcg, misses } = evaluateSelection(registry, requests, { maxTools: 2 });
-    // 1, 1, and 0 of the wanted tools, and each found tool is first.
+    // The requests find 1, 1, and 0 of their tools, and each found tool is in first place.
     expect(recall).toBeCloseTo(2 / 3);
     expect(ndcg).toBeCloseTo(2 / 3);
     expect(misses.map(({ text, toolName }) => [text, toolName])).toEqual([

@@ -220,7 +220,7 @@ describe('runTool', () => {
       });
   });
 
-  it('passes executor options such as providers and a clock on', async () => {
+  it('passes on executor options such as providers and a clock', async () => {
     const search = defineTool({
       name: 'search',
       description: 'd',

@@ -118,7 +118,7 @@ describe('a content part', () => {
 });
 
 describe('a tool result with content', () => {
-  it('programs receive the value of a result with content, and models receive its text and parts in order', async () => {
+  it('programs receive the value of a result with content, and models receive the text and parts in order', async () => {
     const outcome = await outcomeOf(ok({ width: 2 }, { content: [image(PIXEL, 'image/png')] }));
     expect(outcome).toMatchObject({
       status: 'ok',
@@ -151,7 +151,7 @@ describe('a tool result with content', () => {
     ).toBe('a.csv:\na,b');
   });
 
-  it("blank text isn't sent to models, because model services refuse it", async () => {
+  it("blank text isn't sent to models, because model services refuse blank text", async () => {
     const read = async (value: unknown, ...content: ContentPart[]) =>
       readOutcome(await outcomeOf(ok(value, { content }))).content.map((part) =>
         part.type === 'text' ? part.text : part.type,
@@ -257,7 +257,7 @@ describe('a result larger than maxResultBytes', () => {
           const bytes = Buffer.byteLength(value);
           if (bytes <= most) expect(shown).toBe(value);
           else expect(Buffer.byteLength(shown)).toBeLessThanOrEqual(most + 90);
-          expect(Buffer.from(shown).toString()).toBe(shown); // The text has no half characters.
+          expect(Buffer.from(shown).toString()).toBe(shown); // The text contains no split surrogate pairs.
           const [head = '', tail = ''] = shown.split(
             /\n\[… \d+ of \d+ bytes are not shown: request less at a time …\]\n/,
           );

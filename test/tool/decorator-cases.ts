@@ -15,42 +15,54 @@ export type AnyClass = new (...args: never[]) => object;
 /**
  * The classes for testing both decorator modes. Each mode declares them in its own file.
  *
- * `made` counts the instances of the classes that say so.
+ * `made` counts the instances of the classes whose comment says so.
  */
 export interface DecoratedClasses {
   readonly made: { count: number };
-  /** Tool `greet`; counts its instances; `execute({name})` answers `${greeting} ${name}` with greeting `Hello` unless made with another. */
+  /**
+   * Tool `greet`, which counts its instances. `execute({name})` answers `${greeting} ${name}`. The
+   * greeting is `Hello` unless the constructor gets another greeting.
+   */
   readonly Greet: AnyClass;
-  /** Extends `Greet`, undecorated, answers in capitals. */
+  /** Extends `Greet` without a decorator, and answers in capitals. */
   readonly LoudGreet: AnyClass;
   /** Extends `Greet`, decorated as `greet_again` with access readonly. */
   readonly GreetAgain: AnyClass;
   /** Tool `explosive`, whose constructor throws. */
   readonly Explosive: AnyClass;
-  /** Tools `add`, `subtract` (a symbol's method) and, static, `version`; `add({a, b})` counts calls on the instance; counts its instances. */
+  /**
+   * Tools `add`, `subtract` (a method with a symbol as its name), and `version` (static). `add({a, b})`
+   * counts calls on the instance. The class counts its instances.
+   */
   readonly Calculator: AnyClass;
-  /** Extends `Calculator`: overrides `add` undecorated (answers ten times as much), decorates `subtract` again as `minus`, adds `multiply`. */
+  /**
+   * Extends `Calculator`. It overrides `add` without a decorator (the answer is ten times as large),
+   * decorates `subtract` again as `minus`, and adds `multiply`.
+   */
   readonly BetterCalculator: AnyClass;
-  /** Tool `whole` by its `execute`, and tool `part` by a method. */
+  /** Tool `whole`, which is the class's `execute`, and tool `part`, which is a method. */
   readonly Both: AnyClass;
   /**
-   * A toolkit of category `notes` and access readonly: `note_find`, static `note_count`, and `note_add`, which is of access
-   * write and category `drafts`.
+   * A toolkit with category `notes` and access readonly: `note_find`, static `note_count`, and
+   * `note_add`, which has access write and category `drafts`.
    */
   readonly Notes: AnyClass;
-  /** Extends `Notes` without a toolkit of its own, adds `note_list`. */
+  /** Extends `Notes` without its own toolkit decorator, and adds `note_list`. */
   readonly MoreNotes: AnyClass;
-  /** Extends `Notes` as a toolkit of danger high, adds `note_send`. */
+  /** Extends `Notes` as a toolkit with danger high, and adds `note_send`. */
   readonly SentNotes: AnyClass;
-  /** Declares `@registry.tool` above `@toolkit({ category: 'web' })`: a class with the tools `visit` and, by a method, `visit_count`. */
+  /**
+   * Declares `@registry.tool` above `@toolkit({ category: 'web' })`: a class with the tool `visit`, and
+   * the tool `visit_count` from a method.
+   */
   readonly declareVisit: (registry: ToolMetadataRegistry, answer?: string) => AnyClass;
-  /** Declares a class with the tool `visit` that has another name. */
+  /** Declares a class whose tool `visit` has another name. */
   readonly declareOtherVisit: (registry: ToolMetadataRegistry) => AnyClass;
   /** Declares a class whose constructor takes a page. */
   readonly declarePage: (registry: ToolMetadataRegistry) => AnyClass;
-  /** A class that looks like a tool but isn't one. */
+  /** A class that looks like a tool but isn't a tool. */
   readonly Plain: AnyClass;
-  /** Definitions of classes with wrong decorators, and a part of the message. */
+  /** Definitions of classes with wrong decorators, each with a part of the error message. */
   readonly mistakes: readonly (readonly [what: string, define: () => unknown, help: string])[];
   /** Definitions of classes that decorate something that can't be a tool. */
   readonly refused: readonly (readonly [what: string, define: () => unknown])[];

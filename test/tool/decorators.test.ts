@@ -135,10 +135,10 @@ class Plain {
   }
 }
 
-/** A decorator that the compiler accepts anywhere, to test what is refused at run time. */
+/** A decorator that the compiler accepts anywhere, to test errors at run time. */
 const misplaced = () => tool({ ...LEAST, name: 'misplaced' }) as (...target: unknown[]) => void;
 
-// The compiler accepts these decorators anywhere, like a program without types.
+// The compiler accepts these decorators anywhere, as in a program without types.
 type Anything = (...target: unknown[]) => void;
 const bare = tool as Anything;
 const bareToolkit = toolkit as Anything;

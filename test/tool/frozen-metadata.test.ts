@@ -3,13 +3,13 @@ import { defineTool, ToolMetadataRegistry, type ToolEntry } from '../../src/inde
 import { isDeepFrozen } from '../core/json-values.js';
 import { EVERY_VALUE, LEAST, sampleEntry } from './sample-tools.js';
 
-/** Options whose every part the caller can change. */
+/** Options in which the caller can change every part. */
 const changeableOptions = () => ({
   ...structuredClone({ ...LEAST, ...EVERY_VALUE }),
   execute: () => 1,
 });
 
-/** Changes everything reachable from a value, in place. */
+/** Changes everything that is reachable from a value. */
 function spoil(value: unknown): void {
   if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return;
   for (const [key, item] of Object.entries(value)) {

@@ -6,7 +6,7 @@ const NASTY = ['__proto__', 'constructor', 'hasOwnProperty'];
 
 describe('a hostile name', () => {
   it.each(NASTY)(
-    '%s works as a tool name, alias, keyword, category, stage, and metadata key',
+    '%s is accepted as a tool name, alias, keyword, category, stage, and metadata key',
     (nasty) => {
       const registry = registryOf({
         name: nasty,

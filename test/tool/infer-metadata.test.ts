@@ -57,7 +57,7 @@ const AXES = [
   'sends',
 ] as const;
 
-/** The least access that a side effect implies, or undefined if it implies none. */
+/** The least access that a side effect implies, or undefined if it implies no access. */
 const ACCESS_OF_EFFECT: Readonly<Record<SideEffect, AccessMode>> = {
   none: 'readonly',
   read_external_service: 'readonly',
@@ -169,7 +169,7 @@ describe('inferred metadata', () => {
     fc.assert(
       fc.property(declarations, (declared) => {
         const entry = acceptedEntry(declared);
-        if (entry === undefined) return; // Refusing is strict enough.
+        if (entry === undefined) return; // A refused declaration has no entry.
         expect(entry.inferred).toEqual(AXES.filter((axis) => declared[axis] === undefined));
         for (const axis of AXES)
           if (declared[axis] !== undefined) expect(entry[axis]).toEqual(declared[axis]);

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { leavesOf, shuffleKeys, withLeaf } from '../core/json-values.js';
 import { EVERY_VALUE as FULL, LEAST, sampleEntry, type LooseOptions } from './sample-tools.js';
 
-/** Returns a different value of the same kind that is allowed in the same place. */
+/** Returns a different valid value of the same kind. */
 function another(path: readonly (string | number)[], leaf: unknown): unknown {
   const place = path.join('.');
   const known: Readonly<Record<string, unknown>> = {
@@ -66,7 +66,7 @@ describe('the digest', () => {
   });
 
   it.each(['dangerFor', 'canonicalInput', 'conflictKeys', 'cacheKey', 'available'])(
-    'the digest depends on whether there is a function %s, but not on which one',
+    'the digest depends on whether the tool has the function %s, but not on what that function does',
     (option) => {
       const first = sampleEntry({ [option]: () => 'a' }).digest;
       expect(first).not.toBe(sampleEntry().digest);

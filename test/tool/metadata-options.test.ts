@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { defineTool, type ToolEntry } from '../../src/index.js';
 import { issuesWith, refusal, sampleEntry, type LooseOptions } from './sample-tools.js';
 
-/** A valid value for options that are read in a form of their own, and what the entry shows of it. */
+/** Valid values for options that are normalized, with the value in the entry. */
 const RIGHT: readonly (readonly [option: keyof ToolEntry, given: unknown, shown: unknown])[] = [
   ['name', 'A.b_c-9', 'A.b_c-9'],
   ['description', ' Does things ', ' Does things '],
@@ -64,8 +64,8 @@ describe('a tool option', () => {
 });
 
 /**
- * Wrong values: the option, the value, the path of the issue, the expectation, and what the message
- * shows.
+ * Invalid values: the option, the value, the path of the issue, the expectation, and the value as shown
+ * in the message.
  */
 const WRONG: readonly (readonly [
   option: string,

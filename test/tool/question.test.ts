@@ -72,7 +72,7 @@ describe('an answer to a question', () => {
         ],
       ],
     ],
-  ] as const)('an answer to a question for %s is matched to choices', (_, options, cases) => {
+  ] as const)('an answer to a question for %s is matched or refused', (_, options, cases) => {
     for (const [answer, expected] of cases)
       expect([answer, valueOf(question(options), answer)]).toEqual([answer, expected]);
   });
@@ -149,7 +149,7 @@ describe('an answer to a question', () => {
     );
   });
 
-  it("a question's hints are passed on", () => {
+  it('a question keeps unknown options as hints', () => {
     expect(question({ choices: ['a'], mask: '####', style: { danger: true } })).toMatchObject({
       options: ['a'],
       hints: { mask: '####', style: { danger: true } },

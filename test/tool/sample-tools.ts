@@ -16,7 +16,10 @@ export const LEAST = Object.freeze({
   inputSchema: Object.freeze({ type: 'object', properties: Object.freeze({}) }),
 });
 
-/** Every option, each with a text that names it. A new option doesn't compile until it's added. */
+/**
+ * Every option, each with text that contains the option's name. A new option causes a compile error
+ * until it's added here.
+ */
 export const EVERY_OPTION = {
   name: 'mark-name',
   description: 'mark-description',
@@ -86,34 +89,32 @@ export const EVERY_OPTION = {
   },
 } as const satisfies Required<ToolOptions>;
 
-/** The same without functions: what a file can hold. */
+/** The same options without functions, so a file can store them. */
 export const EVERY_VALUE: LooseOptions = Object.fromEntries(
   Object.entries(EVERY_OPTION).filter(([, value]) => typeof value !== 'function'),
 );
 
-/** Any options, right or wrong. */
+/** Any options, valid or invalid. */
 export type LooseOptions = Readonly<Record<string, unknown>>;
 
-/** Returns a definition of a tool with these options and the required ones. */
+/** Returns a definition of a tool with these options and the required options. */
 export function sample(options: LooseOptions = {}): ToolDefinition {
   return definitionOf({ ...LEAST, ...options });
 }
 
-/** Returns the entry of a tool with these options and the required ones. */
+/** Returns the entry of a tool with these options and the required options. */
 export function sampleEntry(options: LooseOptions = {}): ToolEntry {
   return new ToolMetadataRegistry().register(sample(options))[0]!;
 }
 
-/** A registry with one tool for each of the given options. */
+/** Returns a registry with one tool for each of the given options. */
 export function registryOf(...tools: readonly LooseOptions[]): ToolMetadataRegistry {
   const registry = new ToolMetadataRegistry();
   registry.registerAll(tools.map(sample));
   return registry;
 }
 
-/**
- * Returns the library's error that an action throws. The test fails for any other error, or none.
- */
+/** Returns the ToolError that an action throws. Fails if the action throws another error or no error. */
 export function refusal(action: () => unknown): ToolError {
   try {
     action();
@@ -127,7 +128,7 @@ export function refusal(action: () => unknown): ToolError {
   throw new Error('expected a ToolError, nothing was thrown');
 }
 
-/** Returns the issues of options that are refused. */
+/** Returns the issues of refused options. */
 export function issuesWith(options: LooseOptions): readonly Issue[] {
   const error = refusal(() => sample(options));
   if (error.code !== 'INVALID_METADATA') throw error;

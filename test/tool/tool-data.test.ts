@@ -16,7 +16,7 @@ import { registryOf, refusal, sample } from './sample-tools.js';
 
 const work = () => 'done';
 const digestOf = (tool: ToolDefinition) => new ToolMetadataRegistry().register(tool)[0]!.digest;
-/** Goes through JSON text, as in a file or another process. */
+/** Converts the data to JSON text and back, as in a file or another process. */
 const stored = (...tools: readonly ToolDefinition[]) =>
   JSON.parse(JSON.stringify(tools.map(toolToJson))) as Record<string, unknown>[];
 /** Returns a stored tool that somebody has edited. */
@@ -132,7 +132,7 @@ describe('restoring stored tools', () => {
     ).toEqual(['sample', 'other', 'third']);
   });
 
-  it('a tool is reported as missing if any of its functions is, such as dangerFor', () => {
+  it('a tool is reported as missing if any of its functions, such as dangerFor, is missing', () => {
     for (const [part, value] of Object.entries<() => unknown>({
       dangerFor: () => DangerLevel.CRITICAL,
       canonicalInput: () => ({}),
@@ -149,7 +149,7 @@ describe('restoring stored tools', () => {
         toolsFromJson(json, { sample: { execute: work, [part]: value } }).tools[0],
       ).toHaveProperty(part, value);
     }
-    // The digest reveals it even if the list of code was cut out of the file.
+    // The digest reveals the removal, even if the list of functions was removed from the file.
     const [json] = stored(sample({ dangerFor: () => DangerLevel.CRITICAL, execute: work }));
     expect(toolsFromJson([{ ...json, code: ['execute'] }], { sample: work })).toMatchObject({
       tools: [],
@@ -189,7 +189,7 @@ describe('restoring stored tools', () => {
     ).toHaveLength(1);
   });
 
-  it('an invalid stored tool is refused with all its errors, or only the format error if it has another format', () => {
+  it('an invalid stored tool is refused with all its errors, or with only the format error if its format is unknown', () => {
     expect(
       issuesIn(
         edited({
@@ -218,7 +218,7 @@ describe('restoring stored tools', () => {
     expect(refusal(() => toolsFromJson({})).code).toBe('INVALID_ARGUMENT');
   });
 
-  it('a foreign schema is restored as foreign, and editing that mark counts as a change', () => {
+  it('a foreign schema is restored as foreign, and changing its foreign mark counts as a change', () => {
     const inputSchema = { type: 'object', properties: { a: { type: 'string', pattern: '^x$' } } };
     const foreign = sample({ inputSchema: foreignSchema(inputSchema), execute: work });
     const own = sample({ inputSchema, execute: work });
@@ -233,13 +233,13 @@ describe('restoring stored tools', () => {
         entryOf(toolsFromJson(stored(own), { sample: work }).tools[0]!).inputJsonSchema,
       ),
     ).toEqual([]);
-    // Each schema has its own origin: a tool's own input is enforced even if its output comes from
-    // a server.
+    // Each schema has its own origin, so a tool's own input schema is enforced even if its output schema
+    // comes from a server.
     const mixed = sample({ inputSchema, outputSchema: foreignSchema(inputSchema), execute: work });
     const { outputSchema, inputSchema: ownInput } = toolsFromJson(stored(mixed), { sample: work })
       .tools[0]!;
     expect([uncheckedPatterns(ownInput), uncheckedPatterns(outputSchema!).length]).toEqual([[], 1]);
-    // An edit can't switch patterns off.
+    // An edit of the file can't turn off patterns.
     expect(
       toolsFromJson([{ ...stored(own)[0]!, foreignSchemas: ['inputSchema'] }], { sample: work }),
     ).toMatchObject({ tools: [], changed: [{ name: 'sample' }] });

@@ -24,13 +24,13 @@ const wires = (...targets: readonly FieldTarget[]) =>
     .map(([, { wire }]) => wire)
     .sort();
 const keys = (value: unknown) => Object.keys(value as object).sort();
-/** Returns the options whose text an output contains. */
+/** Returns the options whose text appears in an output. */
 function marksIn(text: string): readonly string[] {
   const marks = new Set(text.toLowerCase().match(/mark-[a-z]+/g));
   return keys(OPTIONS).filter((option) => marks.has(`mark-${option.toLowerCase()}`));
 }
 
-/** The fields shown for a single tool, including derived ones. */
+/** The fields that are shown for a single tool, including derived fields. */
 const detailed = [...wires('list', 'detail'), 'derived_sets', 'shown_to_models'].sort();
 
 async function catalogue() {

@@ -13,7 +13,7 @@ const shown = (shape: z.ZodRawShape) =>
 const declared = (shape: z.ZodRawShape) =>
   sampleEntry({ inputSchema: z.object(shape) }).inputJsonSchema['properties'];
 
-/** Schemas that no JSON value fits, each with the beginning of the advice. */
+/** Schemas that no JSON value satisfies, each with the beginning of the advice. */
 const UNMET: readonly (readonly [got: string, schema: z.ZodType, wayOut: string])[] = [
   ['z.date()', z.date(), 'Use z.iso.datetime()'],
   ['z.bigint()', z.bigint(), 'Use z.int(), or z.coerce.bigint()'],
@@ -33,7 +33,7 @@ const fields = (properties: object, ...required: string[]) => ({
   ...(required.length > 0 && { required }),
 });
 
-/** Schemas that some JSON value fits, and what is shown of them. */
+/** Schemas that some JSON value satisfies, each with the schema that models see. */
 const MET: readonly (readonly [title: string, schema: z.ZodType, json: object])[] = [
   ['a union with a date that has an id', z.union([z.string(), dated('a')]), text],
   [
@@ -211,7 +211,7 @@ describe('a zod input schema', () => {
     expect(checkInput(entry, { tree: { at: 5, children: [] } })).toMatchObject({ ok: false });
   });
 
-  it("an output can have types that JSON can't carry", () => {
+  it("an output schema can contain types that JSON doesn't have, such as dates", () => {
     expect(sampleEntry({ outputSchema: z.object({ when: z.date() }) }).outputSchema).toBeDefined();
   });
 });

@@ -275,7 +275,7 @@ describe('diff_text', () => {
       fc.property(text, text, (before, after) => {
         const answer = diff(before, after, 20) as { diff: string; equal: boolean };
         if (answer.equal) return;
-        // `\ No newline` takes back the line end before it.
+        // `\ No newline` removes the line end before it.
         const body = answer.diff
           .split('\n')
           .slice(3, -1)

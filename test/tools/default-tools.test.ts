@@ -24,7 +24,7 @@ registry.registerAll(createDefaultTools({ root, allowPrivateNetwork: true, now: 
 let server: Server;
 let origin: string;
 
-/** One honest call of every readonly tool, with what is required and no more. */
+/** A normal call to each readonly tool, with only the required arguments. */
 const calls = (): Record<string, object> => ({
   list_directory: {},
   read_file: { path: 'src/a.ts' },
@@ -63,7 +63,7 @@ const calls = (): Record<string, object> => ({
   environment_variables: {},
 });
 
-/** A digest over every path, kind and byte below a folder, `.git` included. */
+/** Returns a digest of every path, kind, and byte below a folder, including `.git`. */
 function digestOf(folder: string): string {
   const hash = createHash('sha256');
   for (const name of readdirSync(folder).sort()) {

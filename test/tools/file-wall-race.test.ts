@@ -23,7 +23,7 @@ beforeEach(() => {
   wall = new FileWall(root);
 });
 
-/** Swaps a name between what is inside and what is outside, as often as asked; in a thread of its own. */
+/** Repeatedly swaps a name between a file inside the root and a file outside, in its own thread. */
 const SWAPPER = `
   const { workerData } = require('node:worker_threads');
   const { renameSync, rmSync, symlinkSync, writeFileSync } = require('node:fs');
@@ -41,10 +41,16 @@ const SWAPPER = `
   }
 `;
 const SWAPS = 4_000;
-/** Milliseconds: the count of swaps bounds a test; a machine at its limits may take long for them. */
+/**
+ * A time limit in milliseconds. The number of swaps normally ends a test, but a busy machine may be
+ * slow.
+ */
 const PATIENCE_MS = 60_000;
 
-/** Calls the works in turn while a thread swaps, and says how often each of them went through. */
+/**
+ * Calls the operations in turn while a thread swaps the name. Returns how often each operation
+ * succeeded.
+ */
 async function whileSwapping(
   data: object,
   works: readonly (() => Promise<unknown>)[],
@@ -91,7 +97,7 @@ describe('FileWall while another process swaps links', () => {
         },
       ]);
       expect(escapes).toEqual([]);
-      // A wall that refuses everything would pass too.
+      // Some operations must succeed, because a wall that refuses everything would also pass.
       expect(reads).toBeGreaterThan(0);
     },
     PATIENCE_MS,

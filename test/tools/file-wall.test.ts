@@ -55,7 +55,7 @@ beforeEach(() => {
   wall = new FileWall(root);
 });
 
-/** Everything below the temporary folder outside the root: names and contents. */
+/** Returns the names and contents of everything in the temporary folder outside the root. */
 function outsideState(): string[] {
   return readdirSync(outside)
     .sort()
@@ -327,7 +327,7 @@ describe('FileWall', () => {
     it.each([
       ['a NUL character', Buffer.from('a\0b')],
       ["bytes that aren't UTF-8", Buffer.from([0x61, 0xff, 0xfe])],
-    ])('refuses to read %s as text, but returns it as bytes', async (_, bytes) => {
+    ])('refuses to read a file with %s as text, but returns its bytes', async (_, bytes) => {
       writeFileSync(join(root, 'binary'), bytes);
       expect(await codeOf(wall.readText('binary'))).toBe('EXECUTION_FAILED');
       expect(await wall.readBytes('binary')).toEqual(bytes);

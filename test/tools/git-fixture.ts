@@ -26,12 +26,12 @@ const IDENTITY = {
 };
 
 let template: string;
-/** A folder that a test may use, and the repository below it. */
+/** A folder that a test may use, and the repository in it. */
 export let outside: string;
 export let root: string;
 export let repository: GitRepository;
 
-/** Gives every test of a file a repository of two commits, made once and copied. */
+/** Gives every test of a file a repository with two commits, which is created once and copied. */
 export function useRepository(): void {
   beforeAll(async () => {
     template = folderWith();
@@ -56,7 +56,7 @@ export function useRepository(): void {
     root = join(outside, 'work');
     await cp(template, root, { recursive: true, preserveTimestamps: true });
     git('update-index', '--refresh');
-    vi.stubEnv('HOME', outside); // No settings of whoever runs the tests.
+    vi.stubEnv('HOME', outside); // Git ignores the settings of the user who runs the tests.
     for (const [name, value] of Object.entries(IDENTITY)) vi.stubEnv(name, value);
     repository = new GitRepository(
       new ProgramWall({ root, env: [...DEFAULT_ENVIRONMENT, ...Object.keys(IDENTITY)] }),
@@ -68,7 +68,7 @@ export function useRepository(): void {
 
 export const git = (...argv: string[]) =>
   execFileSync('git', argv, { cwd: root, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] });
-/** Adds settings to those of the repository, all at once. */
+/** Adds settings to the repository's configuration, all at once. */
 export const configure = (settings: Readonly<Record<string, string>>) =>
   appendFile(
     join(root, '.git', 'config'),
@@ -117,7 +117,7 @@ export async function withRemote(): Promise<string> {
   return remote;
 }
 
-/** Commits a submodule in a folder, and then configures it to start a program. */
+/** Commits a submodule in a folder, and then configures the submodule to start a program. */
 export async function hostileSubmodule(folder: string): Promise<void> {
   const sub = join(root, folder);
   const inSub = (...argv: string[]) => execFileSync('git', argv, { cwd: sub, stdio: 'ignore' });

@@ -50,7 +50,7 @@ const READS: readonly (readonly [string, () => Promise<unknown>])[] = [
   ['git_branches', () => branches({ remote: true })],
 ];
 
-/** One hash over every name, kind, mode, time of change and byte below a folder. */
+/** Returns one hash of every name, kind, mode, modification time, and byte below a folder. */
 async function digest(folder: string): Promise<string> {
   const hash = createHash('sha256');
   for (const entry of (await readdir(folder, { recursive: true, withFileTypes: true })).sort(
@@ -70,7 +70,7 @@ describe('readonly git tools', () => {
     await put('a.txt', 'changed\n');
     await put('new.txt', 'new\n');
     git('add', 'new.txt');
-    // A file of the same content and another time makes git want to refresh its index.
+    // If a file has the same content but a new modification time, git wants to refresh its index.
     await utimes(join(root, 'b c.txt'), new Date(1), new Date(1));
     const before = await digest(root);
     for (const [name, read] of READS) {
@@ -165,18 +165,18 @@ describe('readonly git tools', () => {
           () => void execFileSync('git', ['init', '--quiet'], { cwd: outside }),
         ),
     ],
-    ['no repository', async () => rm(join(root, '.git'), { recursive: true })],
-    ['a work tree elsewhere', async () => void git('config', 'core.worktree', outside)],
+    ['a folder without a repository', async () => rm(join(root, '.git'), { recursive: true })],
+    ['a work tree outside the root', async () => void git('config', 'core.worktree', outside)],
     [
-      'a .git file that points outside the root',
+      'a folder with a .git file that points outside the root',
       async () => elsewhere().then((folder) => put('.git', `gitdir: ${folder}\n`)),
     ],
     [
-      'a .git link that points outside the root',
+      'a folder with a .git link that points outside the root',
       async () => elsewhere().then((folder) => symlink(folder, join(root, '.git'))),
     ],
     ['a bare repository', async () => void git('config', 'core.bare', 'true')],
-  ])('refuse %s', async (_case, arrange) => {
+  ])('refuse to run in %s', async (_case, arrange) => {
     await arrange();
     for (const [, read] of READS)
       await expect(read()).rejects.toMatchObject({
@@ -207,7 +207,7 @@ const elsewhere = async () => {
   return join(outside, 'other', '.git');
 };
 
-/** What a model, or whoever speaks through it, could write for a revision, branch or remote. */
+/** Names that a model, or an attacker through the model, could pass as a revision, branch, or remote. */
 const HOSTILE_NAMES: readonly (readonly [string, string])[] = [
   ['short option', '-p'],
   ['option that writes a file', '--output=MARKER'],
@@ -368,7 +368,7 @@ describe('secret files', () => {
       expect(JSON.stringify(answer)).toContain('sub/open.txt');
       expect(JSON.stringify(answer)).not.toContain('hunter');
     }
-    // Without its path, git would not know what it shows.
+    // Without its path, git wouldn't know what to show.
     for (const revision of [blob, folder, `${blob}..${blob}`, `${folder}..${folder}`])
       expect(await diff({ revision, paths: ['a.txt'] })).toMatchObject({ status: 'error' });
     for (const revision of [blob, folder])
@@ -392,7 +392,8 @@ describe('secret files', () => {
       status: 'error',
       message: expect.stringContaining('secrets'),
     });
-    // Everything else is staged already: git is not to be asked to add nothing, which means all.
+    // Everything else is already staged. git must not be asked to add an empty list, because that means
+    // all files.
     await put('a.txt', 'again\n');
     git('add', 'a.txt');
     expect(await commit({ message: 'z' })).toMatchObject({ subject: 'z' });

@@ -128,7 +128,7 @@ describe('previews of calls to the bundled tools', () => {
     ).toMatchObject({ status: 'ok' });
   });
 
-  it('show the URL of a push, and require another approval if it has changed', async () => {
+  it('show the URL of a push, and require another approval if the URL has changed', async () => {
     git('init', '-q', '-b', 'main');
     git('remote', 'add', 'origin', 'https://ada:secret@git.example.org/ada/project.git');
     const pending = await pendingOf('git_push', {});
@@ -143,7 +143,7 @@ describe('previews of calls to the bundled tools', () => {
     });
   });
 
-  it('require another approval if the file has changed since', async () => {
+  it('require another approval if the file has changed since the first approval', async () => {
     writeFileSync(join(root, 'a.txt'), 'one\n');
     const edit = { path: 'a.txt', find: 'one', replace: 'two' };
     const approval = await executor.approve(await pendingOf('edit_file', edit));

@@ -28,7 +28,10 @@ const exists = (name: string) =>
   );
 const node = (code: string, options = {}) => wall.run('node', ['-e', code], options);
 
-/** What attackers write where a word is expected; each would leave a file named MARKER if anything interpreted it. */
+/**
+ * Words that attackers pass as arguments. If anything interpreted one of them, a file named MARKER would
+ * appear.
+ */
 const INJECTIONS: readonly (readonly [string, string])[] = [
   ['command separator', '; touch MARKER'],
   ['pipe', '| touch MARKER'],
@@ -132,7 +135,7 @@ describe('ProgramWall', () => {
     'PYTHONSTARTUP',
     'PAGER',
   ])("doesn't pass the environment variable %s to the program", async (name) => {
-    // LD_PRELOAD would already change this process's children, so it gets a value that is harmless.
+    // LD_PRELOAD would affect this process's own children, so it gets a harmless value.
     vi.stubEnv(name, name === 'NODE_OPTIONS' ? '--no-warnings' : '');
     expect(
       JSON.parse((await node('console.log(JSON.stringify(Object.keys(process.env)))')).stdout),
@@ -162,7 +165,7 @@ describe('ProgramWall', () => {
     );
     const killAfter = (timeoutMs: number) => wall.run('node', ['parent.mjs'], { timeoutMs });
     let result = await killAfter(1_500);
-    // On a busy machine it has not begun by then.
+    // On a busy machine, the program may not have started by then.
     for (let timeoutMs = 3_000; result.stdout === ''; timeoutMs *= 2)
       result = await killAfter(timeoutMs);
     expect(result).toMatchObject({ timedOut: true, exitCode: null });
@@ -184,7 +187,7 @@ describe('ProgramWall', () => {
         join(root, 'escape.mjs'),
         "import { spawn } from 'node:child_process'; const c = spawn('sleep', ['300'], { detached: true, stdio: 'inherit' }); console.log(c.pid); c.unref();",
       );
-      // Far longer than a test may take: waiting for the pipes would fail it.
+      // If the wall waited for the pipes, the test would reach its time limit.
       const result = await wall.run(program, argv, { timeoutMs: 600_000 });
       expect(result).toMatchObject({
         timedOut: false,
@@ -222,7 +225,7 @@ describe('ProgramWall', () => {
   });
 });
 
-/** Whether a process still does anything; one that is dead and not yet collected does not. */
+/** Returns true if a process is still running. A zombie process doesn't count. */
 function isRunning(pid: number): boolean {
   try {
     process.kill(pid, 0);

@@ -47,7 +47,7 @@ describe('run_program', () => {
 });
 
 describe('run_shell', () => {
-  it("needs approval for every call, because it can't be granted in advance", async () => {
+  it('needs approval for every call, because the executor refuses grants for this tool', async () => {
     const registry = new ToolMetadataRegistry();
     registry.register(new RunShell(wall));
     const executor = new ToolExecutor({ registry });

@@ -37,7 +37,7 @@ describe('current_time', () => {
   });
 });
 
-/** What is no date in this library, for both tools that take one. */
+/** Values that both date tools reject. */
 const NO_DATES = [
   '',
   'today',

@@ -8,7 +8,7 @@ import { UrlWall } from '../../tools/walls/url-wall.js';
 
 const servers: Server[] = [];
 
-/** A real server on loopback that counts the connections made to it. */
+/** A real server on loopback that counts its connections. */
 async function serve(answer: RequestListener = (_request, response) => response.end('reached')) {
   const server = createServer(answer);
   servers.push(server);
@@ -29,7 +29,7 @@ afterEach(async () => {
 
 const local = new UrlWall({ allowPrivate: true });
 
-/** Answers each question with the next list, and counts the questions. */
+/** Answers each lookup with the next list of addresses, and counts the lookups. */
 function resolverOf(...answers: readonly (readonly string[])[]) {
   const asked: string[] = [];
   const resolve = async (hostname: string) => {
@@ -46,7 +46,7 @@ async function codeOf(work: Promise<unknown>): Promise<unknown> {
   );
 }
 
-/** `PORT` becomes the port of a listening server, which the wall under attack allows. */
+/** `PORT` is replaced by the port of a listening server, which the tested wall allows. */
 const REFUSED: readonly (readonly [attack: string, url: string])[] = [
   ['a loopback address', 'http://127.0.0.1:PORT/'],
   ['loopback, other address', 'http://127.8.9.10:PORT/'],
@@ -180,7 +180,8 @@ describe('UrlWall', () => {
     const server = await serve();
     const url = template.replace('PORT', String(server.port));
     const ports = [80, 443, 8080, 8443, server.port];
-    // Names answer with a public address first, so that only the URL itself can be the reason; then with the server's.
+    // Names resolve to a public address first, so only the URL itself can be the reason for a refusal.
+    // Later, they resolve to the server's address.
     expect(
       await codeOf(
         new UrlWall({ ports, resolve: resolverOf(['93.184.215.14']).resolve }).check(url),
@@ -294,7 +295,7 @@ describe('guardedFetch', () => {
     expect(await codeOf(guardedFetch(server.origin, { wall: local }))).toBe('FORBIDDEN_URL');
   });
 
-  it("keeps the caller's headers within an origin and drops them for other origins", async () => {
+  it("keeps the caller's headers within an origin and drops the headers for other origins", async () => {
     const seen: unknown[] = [];
     const other = await serve((request, response) => {
       seen.push(request.headers.authorization, request.headers['x-key']);

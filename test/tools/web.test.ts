@@ -228,7 +228,7 @@ describe('http_request', () => {
   });
 
   it.each(['GET', 'HEAD', 'OPTIONS'] as const)(
-    'fails before sending anything if a %s request has a body',
+    'fails before sending anything if the method is %s and there is a body',
     async (method) => {
       let requests = 0;
       const url = await serve((_request, response) => {
@@ -242,7 +242,7 @@ describe('http_request', () => {
     },
   );
 
-  it("returns no body if it isn't text, and an empty body if there's none", async () => {
+  it("returns no body for a response that isn't text, and an empty body for a response without a body", async () => {
     const image = await servePage(Buffer.from([1, 2]), { 'content-type': 'image/png' });
     expect(await new HttpRequest(local).execute({ url: image, method: 'GET' }, {})).toMatchObject({
       body: null,

@@ -6,7 +6,7 @@ import type ts from 'typescript';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 
-/** The aliases of package.json under which the compilers are installed. */
+/** The names in package.json under which the compilers are installed. */
 export const COMPILERS = {
   'TypeScript 5.4': 'typescript54',
   'TypeScript 5.9': 'typescript59',
@@ -15,13 +15,16 @@ export const COMPILERS = {
 } as const;
 export type Compiler = keyof typeof COMPILERS;
 
-/** What a compiler says of a project: its errors, each as `file:line`, and all of them as text. */
+/** A compiler's output for a project: the location of each error as `file:line`, and the whole text. */
 interface Compiled {
   readonly places: readonly string[];
   readonly output: string;
 }
 
-/** Type-checks a project; `options` are added to its own. Failures other than the compiler's errors reject. */
+/**
+ * Type-checks a project with `options` added to its own. Rejects if the compiler fails for a reason
+ * other than type errors.
+ */
 export function compile(
   compiler: Compiler,
   project: string,
@@ -56,10 +59,13 @@ function compileByProgram(
   });
 }
 
-/** The parsed files of each compiler and way to find modules: reading the declarations takes most of the time, and projects share them. */
+/**
+ * The parsed files for each compiler and module resolution. Projects share them, because reading
+ * declarations takes most of the time.
+ */
 const parsed = new Map<string, Map<string, ts.SourceFile | undefined>>();
 
-/** Compiles without a process of its own. */
+/** Compiles in this process. */
 function compileHere(
   name: Compiler,
   project: string,

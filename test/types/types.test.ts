@@ -8,13 +8,16 @@ const CASES = import.meta.dirname;
 const MODES = ['standard', 'legacy'] as const;
 const compilers = Object.keys(COMPILERS) as Compiler[];
 
-/** What both take, those between them take. */
+/**
+ * If both the oldest and the newest compiler accept something, the compilers between them accept it,
+ * too.
+ */
 const OLDEST_AND_NEWEST: readonly Compiler[] = ['TypeScript 5.4', 'TypeScript 7.0'];
 
 describe('the published types', () => {
   for (const compiler of compilers) {
     it.each(MODES)(`compile with ${compiler} and %s decorators`, async (mode) => {
-      // Declaration files, ours and those that they lead to, are the same in both modes.
+      // Declaration files are the same in both decorator modes.
       const skipLibCheck = mode === 'legacy' || !OLDEST_AND_NEWEST.includes(compiler);
       expect((await compile(compiler, join(CASES, mode), { skipLibCheck })).output).toBe('');
     });
@@ -24,14 +27,15 @@ describe('the published types', () => {
     expect((await compile(compiler, join(CASES, 'javascript'))).output).toBe('');
   });
 
-  // How modules are found does not depend on the mode of decorators.
+  // Module resolution doesn't depend on the decorator mode.
   it.each(OLDEST_AND_NEWEST)('compile with %s in projects that use a bundler', async (compiler) => {
     const options = { module: 'preserve', moduleResolution: 'bundler', skipLibCheck: true };
     expect((await compile(compiler, join(CASES, 'standard'), options)).output).toBe('');
   });
 });
 
-// Jest with ts-jest and older CommonJS projects find types by folders and `typesVersions`, not by `exports`.
+// Jest with ts-jest and older CommonJS projects find types through folders and `typesVersions`, not
+// through `exports`.
 describe('a CommonJS project with moduleResolution: node10', () => {
   const project = new Consumer();
   afterAll(() => project.remove());
@@ -44,7 +48,8 @@ describe('a CommonJS project with moduleResolution: node10', () => {
   const imports = names.map(
     (name, index) => `import * as entry${index} from '${name}';\nvoid entry${index};`,
   );
-  // One declaration of each class: what one entry makes, another takes.
+  // Each class has only one declaration, so every entry point accepts instances created through another
+  // entry point.
   const use =
     "import { ToolMetadataRegistry } from 'tooldex';\nimport { toOpenAITools } from 'tooldex/interop';\nvoid toOpenAITools(new ToolMetadataRegistry());";
   writeFileSync(project.path('entries.ts'), [...imports, use].join('\n'));
@@ -75,10 +80,11 @@ describe('a library that exports values returned by our functions', () => {
   afterAll(() => library.remove());
 
   it(
-    'can emit its declarations, because every type in them is exported or can be inlined',
+    'can emit its declarations, because every type in the declarations is exported or can be inlined',
     { timeout: 300_000 },
     async () => {
-      // A copy of the package: the compiler sees through links, and would name types by their files in this project.
+      // A copy of the package, because the compiler follows links and would name types by their files in
+      // this project.
       rmSync(library.path('node_modules/tooldex'));
       for (const part of ['package.json', 'dist/types'])
         cpSync(join(CASES, '../..', part), library.path(join('node_modules/tooldex', part)), {
@@ -99,7 +105,7 @@ describe('a library that exports values returned by our functions', () => {
   );
 });
 
-// A directive that expects an error is content with any: without them, every marked line and no other has to be wrong.
+// A directive accepts any error. Without the directives, exactly the marked lines must fail.
 describe('the lines marked as type errors', () => {
   const copy = new Consumer();
   afterAll(() => copy.remove());

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { auditMcpServer, type McpAuditOptions } from '../../../src/audit.js';
 
-/** A server without packages: it lists a tool for each variable that it has, and each argument. */
+/** A server without packages. It lists one tool per environment variable and one per argument. */
 const SERVER = `#!/usr/bin/env node
 const tools = [...Object.entries(process.env).map(([name, value]) => ({ name: 'env.' + name + '.' + (name === 'HOME' || value === 'audit' || name === 'MODE' ? value.replace(/\\W+/g, '_').slice(0, 60) : '') })), { name: 'cwd' + process.cwd().replace(/\\W+/g, '_') }, ...process.argv.slice(2).map((each) => ({ name: 'argument.' + each, annotations: { readOnlyHint: true, title: 'x' } }))].map((tool) => ({ inputSchema: { type: 'object' }, ...tool }));
 let text = '';
@@ -100,7 +100,7 @@ describe('locating the code of an MCP server', () => {
       PLAIN,
     ],
   ])(
-    'finds the code of a server given as %s, without starting it if a listing is passed',
+    "finds the code of a server given as %s, and doesn't start the server if a listing is passed",
     async (_, server, expected) => {
       expect(await subjectOf(server)).toEqual(expected);
     },
@@ -204,7 +204,7 @@ describe('tool declarations of an MCP server', () => {
     ]);
   });
 
-  it('a server that is started for its listing gets an empty home folder and no environment variables of this process', async () => {
+  it("a server that the audit starts to list its tools gets an empty home folder and none of this process's environment variables", async () => {
     process.env['SOME_API_KEY'] = 'secret';
     const told: string[] = [];
     const { tools } = await audit('npx -y plain-server --flag', {
@@ -231,7 +231,7 @@ describe('tool declarations of an MCP server', () => {
     });
   });
 
-  it('a server that is started for its listing gets the variables from its settings, except values that may be keys', async () => {
+  it('a server that the audit starts to list its tools gets the variables from its settings, except for possible keys', async () => {
     const env = {
       MODE: 'fast',
       SERVICE_TOKEN: 'real',
@@ -273,7 +273,7 @@ describe('tool declarations of an MCP server', () => {
     expect(names.join(' ')).not.toContain('real');
   });
 
-  it('a server that exits without answering is reported with advice', async () => {
+  it('the error for a server that exits without answering contains advice', async () => {
     writeFileSync(
       join(folder, 'ends.mjs'),
       "console.error('API_KEY is missing'); process.exit(1);",
@@ -291,7 +291,7 @@ it.each([
   'no-such-server-here@1&calc',
   'no-such-server-here@git+ssh://x/y',
   'no-such-server-here@file:..',
-])('never installs a URL, path, or shell text as a package: %s', async (spec) => {
+])('the audit never installs a URL, a path, or shell text as a package: %s', async (spec) => {
   await expect(audit(`npx ${spec}`, { install: true, listing: LISTING })).rejects.toThrow(
     /^Expected (?:a package with a version or a tag, to be installed|the name of a package), got/,
   );

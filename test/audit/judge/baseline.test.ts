@@ -23,7 +23,7 @@ const liar = (name: string, ...effects: readonly Effect[]) =>
 const save = liar('save', write('fs.writeFile', 'a.ts:9'));
 
 describe('audit baselines', () => {
-  it('a baseline covers only the lies it was created for, even if their lines have moved', () => {
+  it('a baseline covers only the lies that it was created for, even after the code moves to other lines', () => {
     const known = readBaseline(JSON.parse(writeBaseline([save])));
     const lies = (...tools: readonly ReturnType<typeof liar>[]) =>
       newLies(applyBaseline(tools, known).tools).map(({ name }) => name);
@@ -35,7 +35,7 @@ describe('audit baselines', () => {
     expect(lies(liar('other', write('fs.writeFile', 'a.ts:9')))).toEqual(['other']);
   });
 
-  it('a baseline has the same text for the same lies in any order', () => {
+  it("the text of a baseline doesn't depend on the order of the lies", () => {
     const other = liar('other', write('fs.rm', 'a.ts:1'), write('fs.rm', 'b.ts:1'));
     expect(writeBaseline([save, other])).toBe(writeBaseline([other, save]));
     expect(JSON.parse(writeBaseline([other]))).toEqual({
@@ -44,7 +44,7 @@ describe('audit baselines', () => {
     });
   });
 
-  it('known lies keep their verdict, and lies that no longer exist are reported', () => {
+  it('lies in the baseline keep their verdict, and baseline entries that no longer apply are reported', () => {
     const known = readBaseline({
       version: 1,
       lies: [
@@ -65,7 +65,7 @@ describe('audit baselines', () => {
     ['a list at the top level', []],
     ['a lie without a tool', { version: 1, lies: [{ axis: 'a', kind: 'b', call: 'c' }] }],
     ['an unknown key', { version: 1, lies: [], more: 1 }],
-  ])('rejects a baseline with %s', (_, data) => {
+  ])('a baseline with %s is rejected', (_, data) => {
     expect(() => readBaseline(data)).toThrow(
       'This is not a baseline written by tooldex audit --update-baseline',
     );

@@ -42,7 +42,7 @@ const said = (annotations: unknown, ...effects: readonly Effect[]) =>
 const READER = { readOnlyHint: true };
 const WRITER = { readOnlyHint: false };
 
-/** The facts of a tool of this package with some metadata. */
+/** Returns the facts about a tooldex tool with the given metadata. */
 function declared(metadata: object): DeclaredFacts {
   const registry = new ToolMetadataRegistry();
   return factsOfEntry(
@@ -122,7 +122,7 @@ describe('verdicts on MCP tools', () => {
       [write({ call: 'fs.rm' })],
       'lies',
     ],
-  ] as const)('judges an MCP tool %s correctly', (_, annotations, effects, verdict) => {
+  ] as const)('an MCP tool %s gets the expected verdict', (_, annotations, effects, verdict) => {
     expect(said(annotations, ...effects).verdict).toBe(verdict);
   });
 
@@ -145,7 +145,7 @@ describe('verdicts on MCP tools', () => {
     ).toBe('lies');
   });
 
-  it('findings list each lying call once, starting with the most certain and most serious path', () => {
+  it('each call that contradicts a declaration is listed once, with its most certain path, and the most serious call first', () => {
     const { findings } = said(
       READER,
       write({ ...maybe, argument: 'path' }),
@@ -220,7 +220,7 @@ describe('facts derived from effects', () => {
       [effect('net-read', maybe)],
       { readOnly: true, destructive: false, idempotent: true, openWorld: null },
     ],
-  ] as const)('the facts for %s claim no more than is certain', (_, effects, found) => {
+  ] as const)('the facts for %s include only what is certain', (_, effects, found) => {
     expect(said(READER, ...effects).found).toEqual({ ...found, effects });
   });
 });
@@ -294,7 +294,7 @@ it.each([
   ],
   ['without any metadata and writes', {}, [write()], 'undeclared', ['accessMode']],
 ] as const)(
-  'judges a tooldex tool correctly if it is declared %s',
+  'a tooldex tool gets the expected verdict if it is declared %s',
   (_, metadata, effects, verdict, axes) => {
     const audit = judgeTool(declared(metadata), traced(...effects));
     expect([audit.verdict, audit.findings.map(({ axis }) => axis)]).toEqual([verdict, axes]);
@@ -340,7 +340,7 @@ describe('corrected declarations', () => {
       },
       unsure: ['destructiveHint', 'idempotentHint'],
     });
-    // If a tool says that it reads, its other hints mean nothing.
+    // Clients ignore the other hints of a tool that declares readOnlyHint: true.
     expect(
       fix({ ...READER, destructiveHint: false }, write({ destructive: null }))?.after,
     ).toMatchObject({ destructiveHint: true });
@@ -354,7 +354,7 @@ describe('corrected declarations', () => {
     ]);
   });
 
-  it('after its correction, a tooldex tool agrees with its code', () => {
+  it('a tooldex tool with the corrected declaration gets the verdict "agrees"', () => {
     for (const [metadata, ...effects] of [
       [
         { accessMode: 'readonly', sideEffects: 'none', cacheTtlMs: 10, dangerLevel: 'safe' },

@@ -10,7 +10,10 @@ import { programEffects } from '../../../src/audit/known/programs.js';
 import { sqlEffects } from '../../../src/audit/known/sql.js';
 import type { CallEffect } from '../../../src/audit/effect.js';
 
-/** Returns the strongest access among effects, `none` without effects, and `?` if nothing is known. */
+/**
+ * Returns the strongest access among effects, `none` if there are no effects, and `?` if nothing is
+ * known.
+ */
 function accessOf(effects: readonly CallEffect[] | undefined): string {
   if (effects === undefined) return '?';
   return (
@@ -162,7 +165,7 @@ it.each([
     'write',
   ],
   [undefined, 'https://x.example/a', undefined, 'unknown'],
-])('a %s request to %s with the body %o is classified as %s', (method, url, body, access) =>
+])('the request %s %s with the body %o is classified as %s', (method, url, body, access) =>
   expect(accessOf(httpEffects(method, url, body))).toBe(access),
 );
 
@@ -181,8 +184,10 @@ describe('built-in Node modules', () => {
     ['child_process', ['spawn'], ['rm -rf x', { shell: true }], 'write'],
     ['path', ['join'], ['a'], 'none'],
     ['not-there', ['a'], [], '?'],
-  ] as const)('a call to %s %j with %j is classified as %s', (module, path, args, access) =>
-    expect(accessOf(builtinEffects(module, path, args))).toBe(access),
+  ] as const)(
+    'a call to %s %j with arguments %j is classified as %s',
+    (module, path, args, access) =>
+      expect(accessOf(builtinEffects(module, path, args))).toBe(access),
   );
 
   it('every fs function that changes files is known', () => {
@@ -279,6 +284,6 @@ it.each<[string, readonly CallEffect[] | undefined, boolean | null, boolean | nu
   ['a commit', programEffects('git', ['commit', '-m', 'x']), false, false],
   ['an amended commit', programEffects('git', ['commit', '--amend']), true, false],
   ['an aborted cherry-pick', programEffects('git', ['cherry-pick', '--abort']), true, null],
-])('destructive and idempotent are correct for %s', (_, effects, destructive, idempotent) => {
+])('%s is destructive and idempotent as expected', (_, effects, destructive, idempotent) => {
   expect(effects).toMatchObject([{ access: 'write', destructive, idempotent }]);
 });

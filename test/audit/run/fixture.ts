@@ -9,7 +9,7 @@ import { PROGRAM_OPTIONS, ROOT } from '../../programs.js';
 import type { RunOptions, RunReport, RunResult } from '../../../src/audit/run/run-tools.js';
 import type { ToolEntry } from '../../../src/tool/tool-definition.js';
 
-/** The modules of the package as they are shipped: in JavaScript, with the processes' own in a folder `audit`. */
+/** The modules of the built package. The modules for child processes are in a folder `audit`. */
 export interface Shipped {
   readonly folder: string;
   readonly runTools: (
@@ -25,7 +25,7 @@ export interface Shipped {
   readonly toolsIn: (root: string) => Promise<readonly ToolEntry[]>;
 }
 
-/** Builds what runs tools, so that its processes start without a compiler. */
+/** Builds the modules that run tools, so child processes start without a compiler. */
 export async function shipped(): Promise<Shipped> {
   const folder = mkdtempSync(join(tmpdir(), 'tooldex-audit-'));
   symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'), 'junction');
@@ -57,7 +57,7 @@ export async function shipped(): Promise<Shipped> {
   return { folder, runTools, toolsIn };
 }
 
-/** Writes a project with the code of tools: one function each, with the modules of Node in scope that it needs. */
+/** Writes a project with one function per tool. The Node modules that the functions need are in scope. */
 export function projectWith(
   { folder }: Pick<Shipped, 'folder'>,
   tools: Readonly<Record<string, string>>,
@@ -88,7 +88,7 @@ import { Worker } from 'node:worker_threads';
 const require = createRequire(import.meta.url);
 let count = 0;`;
 
-/** Runs the tools of a project, and returns the report of each by its name. */
+/** Runs the tools of a project. Returns the reports by tool name. */
 export async function runAll(
   package_: Shipped,
   tools: Readonly<Record<string, string>>,

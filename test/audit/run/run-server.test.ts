@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { auditMcpServer } from '../../../src/audit.js';
 
-/** A server without packages, whose tools all say that they only read. */
+/** A server without packages. All its tools declare that they only read. */
 const SERVER = `const { readFileSync, writeFileSync } = require('node:fs');
 const schema = (example) => ({ type: 'object', ...(example && { examples: [example] }) });
 const tools = [{ name: 'read', inputSchema: schema({}) }, { name: 'save', inputSchema: schema({}) }, { name: 'other', inputSchema: schema() }, { name: 'silent', inputSchema: schema({}), annotations: {} }];

@@ -19,7 +19,7 @@ const told = ({
 }) => `${kind} ${access} ${at.replace(/:\d+$/, '')}`;
 
 describe('running tools in the audit', () => {
-  it('records every write and where it is in the code, however the tool writes', async () => {
+  it('every write is recorded with its location in the code, whichever way the tool writes', async () => {
     const { of, held } = await runAll(package_, {
       reads: `({ path }) => fs.readFileSync(path, 'utf8')`,
       byStream: `() => new Promise((done) => fs.createWriteStream('a.txt').end('x', done))`,
@@ -39,7 +39,7 @@ describe('running tools in the audit', () => {
       expect(of[name]!.files, name).toEqual([{ path: 'a.txt', where: 'root', change: 'created' }]);
   });
 
-  it('detects overwrites, additions, and repeats that change more, and ignores changes that are undone', async () => {
+  it('the audit detects overwrites, additions, and calls that change more when repeated, and ignores undone changes', async () => {
     const { of } = await runAll(package_, {
       overwrites: `({ path }) => writeFile(path, 'new')`,
       appends: `({ path }) => appendFile(path, 'more')`,

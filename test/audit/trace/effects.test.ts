@@ -121,7 +121,7 @@ describe('conditional changes', () => {
       ['fs.rmSync ?'],
     ],
     ['a false condition', `const DEBUG = false; if (DEBUG) fs.writeFileSync('x', '');`, []],
-  ])('a change that depends on %s has the right certainty', async (_, code, effects) => {
+  ])('a change that depends on %s has the expected certainty', async (_, code, effects) => {
     expect(await body(code)).toEqual(effects);
   });
 
@@ -307,7 +307,7 @@ describe('following calls', () => {
       `import { Octokit } from '@octokit/rest'; const octokit = new Octokit();`,
       ['@octokit/rest: Octokit.issues.update'],
     ],
-  ])('follows a call %s', async (_, code, before, effects) => {
+  ])('a call %s is followed', async (_, code, before, effects) => {
     const found = await body(code, before);
     expect(found).toEqual(effects);
   });
@@ -454,7 +454,7 @@ it.each([
     `server.registerTool('a', {}, ({ ids }) => { const all = []; for (const id of ids) all.push(id); return all; }); server.registerTool('b', {}, () => 1);`,
     [],
   ],
-])('state in memory %s', async (_, code, effects) => {
+])('as an effect of a tool, state in memory %s', async (_, code, effects) => {
   expect(await two(code)).toEqual({ a: effects, b: [] });
 });
 
@@ -472,7 +472,7 @@ describe('effects that all tools share', () => {
     expect(tools.flatMap(({ effects }) => effects)).toEqual([]);
     expect(shared.map(({ call }) => call)).toEqual(['fs.appendFileSync']);
   });
-  it("a helper that most tools call isn't shared", async () => {
+  it('a helper that every tool calls itself is reported for each tool', async () => {
     const { tools, shared } = await trace(
       {
         'index.js': `${HEAD}const saveGraph = () => fs.writeFileSync('graph', '');\n${four(() => '() => saveGraph()')}`,
@@ -545,7 +545,7 @@ describe('malicious code', () => {
     });
   });
 
-  it('tools whose names are object properties are distinguished', async () => {
+  it('tools named like built-in object properties keep their own effects', async () => {
     expect(
       await changes(
         `${HEAD}server.registerTool('constructor', {}, () => fs.rmSync('x')); server.registerTool('__proto__', {}, () => 1);`,

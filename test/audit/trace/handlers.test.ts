@@ -13,7 +13,7 @@ import { z } from 'zod';
 const write = (path) => fs.writeFileSync(path, 'x');
 `;
 
-describe('finding the handlers of tools', () => {
+describe('the search for tool handlers', () => {
   it.each([
     [
       'passed to registerTool',
@@ -121,7 +121,7 @@ var server; var init_server = __esm({ "src/server.ts"() { init_writer(); const w
     expect(await changes(files, 'a', 'b')).toEqual({ a: ['fs.writeFile'], b: [] });
   });
 
-  it('reports where the handler is and the path to the call that decides', async () => {
+  it('reports the location of the handler and the path to the call that has the effect', async () => {
     const { tools } = await trace(
       {
         'index.js': `${SERVER}const server = new McpServer();\nconst save = (path) =>\n  write(path);\nserver.registerTool('a', {}, ({ path }) =>\n  save(path));`,

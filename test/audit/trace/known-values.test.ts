@@ -6,7 +6,7 @@ import fs from 'node:fs';
 import { z } from 'zod';
 const server = new McpServer();
 `;
-/** Returns the calls that change something, and true as `whole` if every call was followed. */
+/** Returns the calls that change something. `whole` is true if every call was followed. */
 async function followed(code: string, before = '', files: Readonly<Record<string, string>> = {}) {
   const {
     tools: [tool],
@@ -149,7 +149,7 @@ it.each([
     'a retry counter',
     `const around = async (run) => { for (let tries = 0; ; tries++) { try { return await run(); } catch (error) { if (tries > 2) throw error; } } };`,
   ],
-])("%s doesn't count as state", async (_, before) => {
+])("%s in memory isn't reported as an effect of a tool", async (_, before) => {
   const { tools } = await trace(
     {
       'index.js': `${HEAD}${before}\nserver.registerTool('a', {}, () => around(() => fs.readFileSync('x'))); server.registerTool('b', {}, () => around(() => 1));`,
@@ -188,7 +188,7 @@ it("a server generated from an OpenAPI document gets the effects of that documen
   ]);
 });
 
-it("tooldex's own result helpers are known", async () => {
+it("calls to tooldex's own result helpers are followed and have no effects", async () => {
   expect(
     await followed(
       `if (args.text === '') return fail('empty'); return args.text === 'x' ? askUser('which?') : ok([text('a'), file('b')]);`,

@@ -7,7 +7,7 @@ import { traceTools, type Trace } from '../../../src/audit/trace/trace-tools.js'
 const folders: string[] = [];
 afterAll(() => folders.forEach((folder) => rmSync(folder, { recursive: true, force: true })));
 
-/** Writes files into a folder of their own and traces tools in it. */
+/** Writes files into a new folder and traces the tools in it. */
 export async function trace(
   files: Readonly<Record<string, string>>,
   tools: readonly string[],
@@ -24,7 +24,10 @@ export async function trace(
   return traceTools({ root, tools: tools.map((name) => ({ name })) });
 }
 
-/** Returns what each tool changes, as `call`, with `?` where it may, and the argument that decides. */
+/**
+ * Returns the changes of each tool as `call`, with `?` if the change is only possible, and the argument
+ * that decides.
+ */
 export async function changes(
   files: Readonly<Record<string, string>> | string,
   ...tools: readonly string[]

@@ -19,8 +19,9 @@ import {
 } from './score.js';
 import { labelledServers, type LabelledServer } from './truth.js';
 
-// Audits published MCP servers and scores the verdicts by labels that readers of their code gave: `npm run bench:audit`.
-// --only pinecone,memory takes the servers with these words in their names; --misses lists every mistake; the page in docs is written when all were taken.
+// Audits published MCP servers and scores the verdicts against labels from people who read the code:
+// `npm run bench:audit`. `--only pinecone,memory` selects servers with these words in their names.
+// `--misses` lists every mistake. The page in docs is written only if all servers ran.
 
 const PAGE = resolve(import.meta.dirname, '../../../docs/mcp-honesty.md');
 const { only, misses, packages } = parseArgs({
@@ -91,7 +92,7 @@ const byName = (tools: readonly JudgedTool[]) =>
 const withoutPlaywright = (tools: readonly JudgedTool[]) =>
   tools.filter(({ server }) => !server.startsWith('@playwright/'));
 
-/** What users are told, beside the scores: wrong assurances, unknowns, and how often a liar is found by the call that makes it one. */
+/** Figures for users: wrong assurances, unknowns, and how often a lie is found by the right call. */
 function answers(tools: readonly JudgedTool[]): string {
   const readers = tools.filter(isDeclaredReader);
   const share = (some: readonly unknown[], all: readonly unknown[]) =>
@@ -181,7 +182,7 @@ if (known === undefined) {
   const audited: AuditedServer[] = [];
   for (const server of known.filter(({ id }) => words.some((word) => id.includes(word)))) {
     const one = await auditServer(server).catch((error: unknown) => {
-      // A version that its registry no longer gives, or that does not install, is named and left out.
+      // A version that the registry no longer has, or that doesn't install, is reported and skipped.
       if (!(error instanceof Error) || !('status' in error)) throw error;
       console.log(`${server.id}: left out, its package does not install`);
       return undefined;
@@ -196,7 +197,7 @@ if (known === undefined) {
   const text = tables(audited);
   console.log(`\n${text}`);
   if (only === undefined && misses !== true) {
-    // What the bench does not know, its authors wrote: everything before the first table.
+    // Everything before the first table was written by hand and is kept.
     const page = readFileSync(PAGE, 'utf8');
     writeFileSync(
       PAGE,

@@ -9,7 +9,8 @@ import { markdownTable } from '../report.js';
 import { mutantsOf, type Mutant } from './mutants.js';
 import { MutantRuns } from './run-mutants.js';
 
-// Makes liars of the bundled tools, and counts those that the audit finds by their code, and by running them: `npm run bench:mutants`.
+// Turns the bundled tools into liars and counts how many the audit finds by reading the code and by
+// running the tools: `npm run bench:mutants`.
 
 const ROOT = resolve(import.meta.dirname, '../../..');
 const COPY = join(ROOT, '.cache/mutants');
@@ -20,7 +21,7 @@ cpSync(join(ROOT, 'tools'), join(COPY, 'tools'), { recursive: true });
 for (const shared of ['src', 'node_modules', 'package.json', 'tsconfig.json'])
   symlinkSync(join(ROOT, shared), join(COPY, shared));
 
-/** Audits the one tool of a file of the copy. */
+/** Audits the single tool in a file of the copy. */
 async function verdictOf(file: string): Promise<string> {
   const module = (await import(pathToFileURL(join(COPY, file)).href)) as Record<string, unknown>;
   const registry = new ToolMetadataRegistry();
@@ -107,7 +108,7 @@ const verdictsIn = (of: Record<string, number>) =>
     .map(([verdict, count]) => `${count} ${verdict}`)
     .join(', ');
 const all = { mutants: sum('mutants'), lies: sum('lies'), ran: sum('ran'), seen: sum('seen') };
-/** The changes with the same figures share a row. */
+/** Changes with the same figures share a row. */
 const sameFigures: [string[], number[]][] = [];
 for (const [title, { mutants, lies, ran, seen }] of counts) {
   const figures = [mutants, lies, ran, seen];

@@ -1,14 +1,17 @@
 import { readFileSync } from 'node:fs';
 import { parseSync } from 'oxc-parser';
 
-/** A bundled tool that was made a liar: one effect added to its code, or one declaration changed. */
+/** A bundled tool that was turned into a liar by adding one effect or changing one declaration. */
 export interface Mutant {
   readonly title: string;
-  /** The source of its file, as it is now. */
+  /** The mutated source of the tool's file. */
   readonly source: string;
 }
 
-/** An effect to add: lines for the top of the file, members for the class, and a statement for the start of `execute`. */
+/**
+ * An effect to add: lines for the top of the file, members for the class, and a statement for the start
+ * of `execute`.
+ */
 interface AddedEffect {
   readonly title: string;
   readonly top: string;
@@ -65,7 +68,7 @@ const EFFECTS: readonly AddedEffect[] = [
   },
 ];
 
-/** The declarations to change of a tool that writes, as text in its source. */
+/** The declarations to change on a tool that writes, as source text. */
 const DECLARATIONS: readonly {
   readonly title: string;
   readonly change: (source: string) => string;
@@ -83,7 +86,10 @@ const DECLARATIONS: readonly {
   },
 ];
 
-/** Returns every mutant of the tool in a file: readers with one effect each, writers with a changed declaration. */
+/**
+ * Returns every mutant of the tool in a file. Read-only tools get one effect each, and writing tools a
+ * changed declaration.
+ */
 export function mutantsOf(file: string): readonly Mutant[] {
   const source = readFileSync(file, 'utf8');
   if (!source.includes('accessMode: AccessMode.READONLY'))
@@ -98,7 +104,7 @@ export function mutantsOf(file: string): readonly Mutant[] {
   });
 }
 
-/** Finds where the body of the class and that of its `execute` begin. */
+/** Finds where the bodies of the class and of its `execute` begin. */
 function startOfExecute(
   source: string,
   file: string,

@@ -4,10 +4,13 @@ import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import type { LabelledServer } from './truth.js';
 
-/** The folder of the packages; git does not know it. */
+/** The folder for installed packages, which git ignores. */
 const CACHE = resolve(import.meta.dirname, '../../../.cache/audit');
 
-/** Returns the folder of a server's package, installed without its scripts at the labelled version. */
+/**
+ * Returns the folder of a server's package, installed at the labelled version without running its
+ * scripts.
+ */
 export async function packageFolder(
   { package: name, version }: LabelledServer,
   cache = CACHE,

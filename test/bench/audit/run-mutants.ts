@@ -13,7 +13,10 @@ const WORK = join(ROOT, '.cache/mutants-run');
 const SCRATCH = join(WORK, 'root');
 const PACKAGE = join(ROOT, 'dist/index.js');
 
-/** Arguments with which each tool has something to do in the folder below; every tool that is not named takes none. */
+/**
+ * Arguments that make each tool do something in the folder below. Tools that aren't listed take no
+ * arguments.
+ */
 const INPUTS: Readonly<Record<string, object>> = {
   write_file: { path: 'new.txt', content: 'x' },
   edit_file: { path: 'a.txt', find: 'one', replace: 'uno' },
@@ -50,12 +53,12 @@ const INPUTS: Readonly<Record<string, object>> = {
   git_switch: { branch: 'x', create: true },
 };
 
-/** What came of running one mutant: `cannot` says why it was not run to its effect. */
+/** The result of running one mutant. `cannot` is the reason if the mutant's effect wasn't reached. */
 export type RunVerdict =
   | { readonly title: string; readonly found: boolean }
   | { readonly title: string; readonly cannot: string };
 
-/** Runs the tools of files as `tooldex audit --run` does, from the built package. */
+/** Runs the tools in files as `tooldex audit --run` does, from the built package. */
 export class MutantRuns {
   readonly #auditTools: typeof AuditTools;
 
@@ -63,7 +66,7 @@ export class MutantRuns {
     this.#auditTools = auditTools;
   }
 
-  /** @returns undefined where the package is not built: the processes of tools load what users get. */
+  /** @returns undefined if the package isn't built, because child processes load the built files. */
   static async open(): Promise<MutantRuns | undefined> {
     if (!existsSync(PACKAGE)) return undefined;
     rmSync(WORK, { recursive: true, force: true });
@@ -105,7 +108,10 @@ export class MutantRuns {
     );
   }
 
-  /** Runs the tool of a file as it is, and its mutants. @param folder of the file, from which it imports. */
+  /**
+   * Runs the tool in a file unchanged, and then its mutants. @param folder The folder that the file's
+   * imports are relative to.
+   */
   async run(
     folder: string,
     original: string,
@@ -113,7 +119,7 @@ export class MutantRuns {
   ): Promise<{ readonly original: string; readonly mutants: readonly RunVerdict[] }> {
     const tool = /\n {2}name: '([a-z_]+)'/.exec(original)![1]!;
     const sources = [original, ...mutants.map(({ source }) => source)];
-    // Names of their own, so that all of them are loaded once.
+    // Unique file names, so every mutant is loaded once.
     const files = sources.map((source, index) => ({
       file: join(folder, `run-mutant-${index}.ts`),
       source: source.replace(`name: '${tool}'`, `name: '${tool}.${index}'`),
@@ -181,7 +187,7 @@ export class MutantRuns {
         run: { files: [`${tool}.mjs`], unsafe: true, inputs, timeoutMs: 10_000 },
       });
       const honest = ran?.tools.find(({ name }) => name === `${tool}.0`);
-      // What the tool itself cannot do here, its mutants do not come to.
+      // If the unchanged tool fails here, its mutants can't reach their effect either.
       const failed =
         honest?.status === 'ok'
           ? undefined

@@ -50,7 +50,7 @@ describe('scoreWrites', () => {
     });
   });
 
-  it('counts a certain or argument-dependent write as a false alarm for a reader, but not a possible write', () => {
+  it('counts a certain or argument-dependent write of a read-only tool as a false alarm, but not a possible write', () => {
     expect(
       (['does', 'argued', 'possible', 'no'] as const).map((writes) =>
         scoreWrites([judged(true, writes)]),
@@ -93,7 +93,7 @@ describe('judgeByName', () => {
     ['browser-click', 'does'],
     ['list_issues', 'no'],
     ['settings', 'no'],
-  ])('judges by the name %s whether a tool writes: %s', (name, writes) => {
+  ])('judges whether a tool named %s writes: %s', (name, writes) => {
     expect(judgeByName(name).writes).toBe(writes);
   });
 });

@@ -1,16 +1,19 @@
 import type { Effect, ToolAudit } from '../../../src/audit.js';
 import type { LabelledTool } from './truth.js';
 
-/** What a judge says of one tool. `argued` is a write behind an argument that it names, `possible` one that it cannot decide. */
+/**
+ * A verdict about one tool. `argued` is a write that depends on a known argument, and `possible` a write
+ * whose condition is unknown.
+ */
 export interface Judgement {
   readonly writes: 'does' | 'argued' | 'possible' | 'no';
   readonly destructive: boolean | null;
   readonly idempotent: boolean | null;
   readonly openWorld: boolean | null;
-  /** False when the code of the tool was not found. */
+  /** False if the tool's code wasn't found. */
   readonly isCovered: boolean;
   readonly verdict?: ToolAudit['verdict'];
-  /** The proven writes that were found. */
+  /** The certain writes that the audit found. */
   readonly evidence?: readonly Pick<Effect, 'at' | 'call' | 'via'>[];
 }
 
@@ -20,7 +23,7 @@ export interface JudgedTool {
   readonly judgement: Judgement;
 }
 
-/** Counts of one axis: those that are so, those that were called so, and the mistakes both ways. */
+/** Counts for one axis: the actual positives, the reported positives, and both kinds of mistakes. */
 export interface Score {
   readonly positives: number;
   readonly hits: number;
@@ -32,13 +35,14 @@ export const precisionOf = ({ alarms, falseAlarms }: Score) =>
   alarms === 0 ? null : (alarms - falseAlarms) / alarms;
 export const recallOf = ({ hits, positives }: Score) => (positives === 0 ? null : hits / positives);
 
-/** Whether what decides a label can only be a `may`: an argument or a mode. */
+/** True if the label depends on an argument or a mode, so the best possible verdict is `may`. */
 const isConditional = ({ conditional, decidable }: LabelledTool) =>
   conditional !== undefined || decidable === 'arg-dependent';
 
 /**
- * Scores who writes. A label with a condition is hit by any `may`, every other by `does` alone. A write behind an argument
- * that is named is an alarm; one that could not be decided is none, and counts for recall only.
+ * Scores which tools write. A label with a condition is hit by any `may`, and every other label only by
+ * `does`. A write that depends on a known argument counts as reported. A write with an unknown condition
+ * counts only for recall.
  */
 export function scoreWrites(tools: readonly JudgedTool[]): Score {
   const score = { positives: 0, hits: 0, alarms: 0, falseAlarms: 0 };
@@ -61,7 +65,10 @@ export function scoreWrites(tools: readonly JudgedTool[]): Score {
 /** The other axes, each with the value that clients must not miss. */
 const FEARED = { destructive: true, idempotent: false, openWorld: true } as const;
 
-/** Scores an axis by the value that clients must not miss: destructive, not idempotent, open to the world. */
+/**
+ * Scores an axis by the value that clients must not miss: destructive, not idempotent, or open to the
+ * world.
+ */
 export function scoreAxis(tools: readonly JudgedTool[], axis: keyof typeof FEARED): Score {
   const score = { positives: 0, hits: 0, alarms: 0, falseAlarms: 0 };
   for (const { label, judgement } of tools) {
@@ -77,15 +84,15 @@ export function scoreAxis(tools: readonly JudgedTool[], axis: keyof typeof FEARE
   return score;
 }
 
-/** Whether the audit says `agrees` of a tool that says it only reads, and writes. */
+/** Returns true if the audit agrees with a tool that declares itself read-only but writes. */
 export const isWrongAssurance = ({ label, judgement }: JudgedTool) =>
   judgement.verdict === 'agrees' &&
   label.declared?.['readOnlyHint'] === true &&
   label.truth.readOnly === false;
 
 /**
- * Whether a liar was found by the call that makes it one: the call's name stands in the label's evidence, or its way passes
- * within five lines of a line that the evidence cites.
+ * Returns true if the audit found a lie by the right call: the label's evidence contains the call's
+ * name, or the call's path passes within five lines of a cited line.
  */
 export function isRightlyFound({ label, judgement }: JudgedTool): boolean {
   const text = label.evidence ?? '';
@@ -110,14 +117,14 @@ export function isRightlyFound({ label, judgement }: JudgedTool): boolean {
 export const isDeclaredReader = ({ label }: JudgedTool) =>
   label.declared?.['readOnlyHint'] === true;
 
-/** Verbs of changing, written down without a look at the data. */
+/** Verbs that mean a change, chosen without looking at the data. */
 const CHANGES: ReadonlySet<string> = new Set(
   'add append apply approve archive assign attach cancel change clear click close commit configure connect copy create delete deploy destroy disable drag drop edit enable execute fill fork grant hover import insert install invite kill launch lock merge modify move navigate open patch pause post press publish push put record register remove rename replace reply reset resize restart restore resume revoke rollback run save scale schedule send set share start stop submit switch tap terminate toggle trigger type uninstall unlock unset update upload upsert write'.split(
     ' ',
   ),
 );
 
-/** The baseline: a tool writes when its name has a verb of changing in it. */
+/** The baseline: a tool writes if its name contains a verb that means a change. */
 export function judgeByName(name: string): Judgement {
   const words = name
     .replace(/([a-z0-9])([A-Z])/g, '$1 $2')

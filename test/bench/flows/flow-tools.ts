@@ -1,25 +1,29 @@
 /**
- * Labels for the tools of two sets, decided from the tools' names, descriptions and parameters alone.
+ * Labels for the tools of two sets, based only on the tools' names, descriptions, and parameters.
  *
- * Rules that hold for all of them:
- * - `reads`: a tool that changes an existing object and does not say what it returns is taken to return that object;
- *   one that only makes something from its own arguments is taken to echo them, which reads nothing.
- * - `sends`: mail that the tool triggers by itself (invitations, notices) counts as much as mail that it is asked for.
- * - `sensitive`: addressees, amounts of money and what multiplies them, ids of what is changed, deleted or handed out,
- *   permissions, passwords, and the account holder's own details. Not: times, places, titles, free text, the names of
- *   new things, and whatever only selects what a reading tool returns.
- * - `dangerLevel`: `high` and up is for what cannot be undone (money, deletion, mail or shared files, lock-out).
+ * These rules apply to all tools:
+ * - `reads`: a tool that changes an existing object and doesn't say what it returns is assumed to return
+ * that object. A tool that only creates something from its arguments is assumed to echo them, which
+ * reads nothing.
+ * - `sends`: mail that the tool sends by itself, such as invitations, counts as much as mail that the
+ * user asked for.
+ * - `sensitive`: recipients, amounts of money and their multipliers, ids of things that are changed,
+ * deleted, or shared, permissions, passwords, and the account holder's details. It excludes times,
+ * places, titles, free text, names of new things, and arguments that only select what a reading tool
+ * returns.
+ * - `dangerLevel`: `high` or above if the change can't be undone (money, deletion, mail, shared files,
+ * lock-out).
  */
 export interface FlowTool {
   readonly accessMode: 'readonly' | 'write' | 'execute' | 'mixed';
   readonly dangerLevel: 'safe' | 'low' | 'medium' | 'high' | 'critical';
-  /** The kinds of data that come back. */
+  /** The labels of the data that the tool returns. */
   readonly reads: readonly ('private' | 'untrusted')[];
-  /** The worst case of where a call carries its arguments, or what they point at. */
+  /** The worst case of where a call sends its arguments or the things they name. */
   readonly sends: 'nowhere' | 'outside';
   /** The arguments that decide who or what is affected. */
   readonly sensitive: readonly string[];
-  /** At least one of these must be present and non-empty for a call to send outside. */
+  /** A call sends something outside only if one of these arguments is present and not empty. */
   readonly sendsOnlyWith?: readonly string[];
   readonly note?: string;
 }
@@ -33,7 +37,8 @@ export const FLOW_TOOLS: Readonly<Record<string, Readonly<Record<string, FlowToo
       sends: 'nowhere',
       sensitive: [],
     },
-    // `date` could be sensitive; it decides when, not who or how much, like the times of calendar events.
+    // `date` could be sensitive. But like the times of calendar events, it decides when, not who or how
+    // much.
     send_money: {
       accessMode: 'write',
       dangerLevel: 'critical',
@@ -41,7 +46,7 @@ export const FLOW_TOOLS: Readonly<Record<string, Readonly<Record<string, FlowToo
       sends: 'outside',
       sensitive: ['recipient', 'amount'],
     },
-    // Could be critical like an immediate payment; until the date comes it can still be changed.
+    // Could be critical like an immediate payment, but the payment can be changed until its date.
     schedule_transaction: {
       accessMode: 'write',
       dangerLevel: 'high',
@@ -50,7 +55,8 @@ export const FLOW_TOOLS: Readonly<Record<string, Readonly<Record<string, FlowToo
       sensitive: ['recipient', 'amount', 'recurring'],
       note: 'The subject reaches the recipient only once the payment is made.',
     },
-    // Could have `sendsOnlyWith`; but each field that can be changed shows in the payment or in how often it is made.
+    // Could have `sendsOnlyWith`, but each field that can be changed appears in the payment or sets how
+    // often it is made.
     update_scheduled_transaction: {
       accessMode: 'write',
       dangerLevel: 'high',
@@ -76,7 +82,8 @@ export const FLOW_TOOLS: Readonly<Record<string, Readonly<Record<string, FlowToo
       sensitive: [],
       note: 'Whoever pays in chooses the subject.',
     },
-    // Could be untrusted as well; but planned payments are outgoing, and their subjects are the account holder's own.
+    // Could be untrusted as well, but planned payments are outgoing and the account holder writes their
+    // subjects.
     get_scheduled_transactions: {
       accessMode: 'readonly',
       dangerLevel: 'safe',
@@ -84,7 +91,8 @@ export const FLOW_TOOLS: Readonly<Record<string, Readonly<Record<string, FlowToo
       sends: 'nowhere',
       sensitive: [],
     },
-    // `file_path` could be sensitive, and the tool safe; a wrong path only reads, but no folder is said to bound it.
+    // `file_path` could be sensitive and the tool safe. A wrong path only reads, but no description
+    // limits it to a folder.
     read_file: {
       accessMode: 'readonly',
       dangerLevel: 'low',
@@ -100,7 +108,7 @@ export const FLOW_TOOLS: Readonly<Record<string, Readonly<Record<string, FlowToo
       sends: 'nowhere',
       sensitive: [],
     },
-    // Could be high; whoever chooses the password holds the account.
+    // Could be high, because whoever chooses the password controls the account.
     update_password: {
       accessMode: 'write',
       dangerLevel: 'critical',
@@ -108,7 +116,7 @@ export const FLOW_TOOLS: Readonly<Record<string, Readonly<Record<string, FlowToo
       sends: 'nowhere',
       sensitive: ['password'],
     },
-    // The two names could be left out of `sensitive`; they say whose account it is, as the address does.
+    // The two names could be left out of `sensitive`. Like the address, they say whose account it is.
     update_user_info: {
       accessMode: 'write',
       dangerLevel: 'medium',
@@ -119,7 +127,8 @@ export const FLOW_TOOLS: Readonly<Record<string, Readonly<Record<string, FlowToo
     },
   },
   workspace: {
-    // `attachments` could be taken for content; it names what is handed out, as the file to be shared does.
+    // `attachments` could be treated as content, but it names what is shared, like the file of a sharing
+    // tool.
     send_email: {
       accessMode: 'write',
       dangerLevel: 'high',
@@ -128,7 +137,8 @@ export const FLOW_TOOLS: Readonly<Record<string, Readonly<Record<string, FlowToo
       sensitive: ['recipients', 'cc', 'bcc', 'attachments'],
       note: 'Attached files leave the account although only their ids are in the arguments.',
     },
-    // Could read nothing, and be medium; neither the result of a success nor a way back is described.
+    // Could read nothing and be medium. The description mentions neither the result nor a way to undo
+    // the call.
     delete_email: {
       accessMode: 'write',
       dangerLevel: 'high',
@@ -137,7 +147,7 @@ export const FLOW_TOOLS: Readonly<Record<string, Readonly<Record<string, FlowToo
       sensitive: ['email_id'],
       note: 'What comes back on success is not described; taken to be the mail.',
     },
-    // Could be mixed, and medium; the only change is to the marks that show what is still to be read.
+    // Could be mixed and medium, because the only change is to the unread marks.
     get_unread_emails: {
       accessMode: 'write',
       dangerLevel: 'low',
@@ -145,7 +155,8 @@ export const FLOW_TOOLS: Readonly<Record<string, Readonly<Record<string, FlowToo
       sends: 'nowhere',
       sensitive: [],
     },
-    // Could be trusted as the user's own; but replies and forwarded mail quote others, down to the subject.
+    // Could be trusted as the user's own text, but replies and forwarded mail quote other people, even
+    // in the subject.
     get_sent_emails: {
       accessMode: 'readonly',
       dangerLevel: 'safe',
@@ -160,7 +171,7 @@ export const FLOW_TOOLS: Readonly<Record<string, Readonly<Record<string, FlowToo
       sends: 'nowhere',
       sensitive: [],
     },
-    // As for sent mail: a draft of a reply quotes others.
+    // A draft of a reply also quotes other people.
     get_draft_emails: {
       accessMode: 'readonly',
       dangerLevel: 'safe',
@@ -175,7 +186,8 @@ export const FLOW_TOOLS: Readonly<Record<string, Readonly<Record<string, FlowToo
       sends: 'nowhere',
       sensitive: [],
     },
-    // Could be untrusted where contacts are collected from incoming mail; a list that the user keeps is assumed.
+    // Could be untrusted if contacts are collected from incoming mail. This label assumes that the user
+    // maintains the list.
     search_contacts_by_name: {
       accessMode: 'readonly',
       dangerLevel: 'safe',
@@ -183,7 +195,7 @@ export const FLOW_TOOLS: Readonly<Record<string, Readonly<Record<string, FlowToo
       sends: 'nowhere',
       sensitive: [],
     },
-    // As for the search by name.
+    // The search by name has the same label.
     search_contacts_by_email: {
       accessMode: 'readonly',
       dangerLevel: 'safe',
@@ -214,7 +226,8 @@ export const FLOW_TOOLS: Readonly<Record<string, Readonly<Record<string, FlowToo
       sensitive: [],
       note: 'Invitations from others appear among the events.',
     },
-    // Could be high, since an invitation is mail; without participants it is harmless, and it can be cancelled.
+    // Could be high, because an invitation is mail. Without participants it's harmless, and it can be
+    // cancelled.
     create_calendar_event: {
       accessMode: 'write',
       dangerLevel: 'medium',
@@ -224,7 +237,8 @@ export const FLOW_TOOLS: Readonly<Record<string, Readonly<Record<string, FlowToo
       sendsOnlyWith: ['participants'],
       note: 'Without participants only the owner of the calendar is on the event.',
     },
-    // Could send nowhere, as the caller writes no text; but others get a notice, and whether depends on the event.
+    // Could send nowhere, because the caller writes no text. But other people may get a notice,
+    // depending on the event.
     cancel_calendar_event: {
       accessMode: 'write',
       dangerLevel: 'medium',
@@ -235,7 +249,7 @@ export const FLOW_TOOLS: Readonly<Record<string, Readonly<Record<string, FlowToo
         'Nobody is mailed if the event has no other participants, which the arguments do not show. ' +
         'What comes back is not described; taken to be the event.',
     },
-    // The new times could be sensitive; they decide when, as the date of a payment does.
+    // The new times could be sensitive. But like the date of a payment, they only decide when.
     reschedule_calendar_event: {
       accessMode: 'write',
       dangerLevel: 'medium',
@@ -246,7 +260,7 @@ export const FLOW_TOOLS: Readonly<Record<string, Readonly<Record<string, FlowToo
         'Nobody is mailed if the event has no other participants, which the arguments do not show. ' +
         'What comes back is not described; taken to be the event.',
     },
-    // Could be high like sharing a file; what gets out is limited to one appointment.
+    // Could be high like sharing a file, but only one appointment is disclosed.
     add_calendar_event_participants: {
       accessMode: 'write',
       dangerLevel: 'medium',
@@ -257,7 +271,7 @@ export const FLOW_TOOLS: Readonly<Record<string, Readonly<Record<string, FlowToo
         'The event gets out although only its id is in the arguments. ' +
         'What comes back is not described; taken to be the event.',
     },
-    // Could send outside where the file is already shared; sharing it was the act that needed consent.
+    // Could send outside if the file is already shared, but the consent was needed for the sharing.
     append_to_file: {
       accessMode: 'write',
       dangerLevel: 'low',
@@ -276,7 +290,8 @@ export const FLOW_TOOLS: Readonly<Record<string, Readonly<Record<string, FlowToo
       sensitive: [],
       note: 'Others may have shared files into the drive or written in them.',
     },
-    // `filename` could be sensitive if an existing file were replaced; the file is said to be new.
+    // `filename` could be sensitive if the tool replaced an existing file, but the description says that
+    // the file is new.
     create_file: {
       accessMode: 'write',
       dangerLevel: 'low',
@@ -284,7 +299,8 @@ export const FLOW_TOOLS: Readonly<Record<string, Readonly<Record<string, FlowToo
       sends: 'nowhere',
       sensitive: [],
     },
-    // Could be medium if there were a bin; none is described. Its result is the file itself.
+    // Could be medium if deleted files went to a bin, but the description mentions none. The result is
+    // the file itself.
     delete_file: {
       accessMode: 'write',
       dangerLevel: 'high',
@@ -293,7 +309,8 @@ export const FLOW_TOOLS: Readonly<Record<string, Readonly<Record<string, FlowToo
       sensitive: ['file_id'],
       note: 'The argument is described both as an id and as a name.',
     },
-    // `file_id` could be sensitive as in the tools that change files; here it only selects what is read.
+    // `file_id` could be sensitive as in the tools that change files, but this tool only reads the
+    // selected file.
     get_file_by_id: {
       accessMode: 'readonly',
       dangerLevel: 'safe',
@@ -308,7 +325,8 @@ export const FLOW_TOOLS: Readonly<Record<string, Readonly<Record<string, FlowToo
       sends: 'nowhere',
       sensitive: [],
     },
-    // Could be medium as sharing can be withdrawn; what was read by then cannot.
+    // Could be medium, because sharing can be withdrawn. But other people may have read the file by
+    // then.
     share_file: {
       accessMode: 'write',
       dangerLevel: 'high',

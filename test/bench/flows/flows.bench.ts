@@ -12,7 +12,8 @@ import { markdownTable, writeSection } from '../report.js';
 import { FLOW_TOOLS, type FlowTool } from './flow-tools.js';
 import { SECOND_LABELS } from './second-labels.js';
 
-// Runs recorded calls of honest tasks, with and without injected ones, through a real executor: `npm run bench:flows`.
+// Runs recorded calls of honest tasks through a real executor, with and without injected calls: `npm run
+// bench:flows`.
 
 const DATA = resolve(import.meta.dirname, '../../../../shared/data/agent-flows');
 const SUITES = ['banking', 'workspace'] as const;
@@ -75,7 +76,7 @@ const POLICIES: Readonly<Record<string, (registry: ToolMetadataRegistry) => Poli
   "`leak: 'deny'`": (registry) => new SafetyPolicy({ registry, flows: { leak: 'deny' } }),
 };
 
-/** Runs calls one after the other in one conversation. */
+/** Runs calls one after another in one conversation. */
 class Conversation {
   asked = 0;
   readonly outcomes: ToolOutcome[] = [];
@@ -129,7 +130,7 @@ for (const [reader, labelled] of [
         asked += alone.asked;
         denied += Number(outcomes.some(({ status }) => status !== 'ok'));
         const read = task.calls.findIndex(({ tool }) => tools[tool]!.reads.includes('untrusted'));
-        if (read === -1) continue; // Nothing that others wrote reaches the model.
+        if (read === -1) continue; // The model reads no text that other people wrote.
         for (const injection of injectionTasks) {
           const harmful = injection.calls.findIndex(
             ({ tool }) =>

@@ -1,6 +1,9 @@
 import type { FlowTool } from './flow-tools.js';
 
-/** Labels for the same tools by another reader, who had the documentation of the options and the tools alone. */
+/**
+ * Labels for the same tools by a second reader, who had only the tools and the documentation of the
+ * options.
+ */
 export const SECOND_LABELS: Readonly<Record<string, Readonly<Record<string, FlowTool>>>> = {
   banking: {
     get_iban: {

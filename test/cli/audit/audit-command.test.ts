@@ -165,7 +165,7 @@ describe("tooldex audit of a program's tools", () => {
 describe('tooldex audit with a baseline', () => {
   const BASELINE = [...OWN, '--baseline', 'known.json'];
 
-  it('exits with 0 for known lies, but with 1 for new ones', async () => {
+  it('exits with 0 for known lies, but with 1 for new lies', async () => {
     expect(await audit([...BASELINE, '--update-baseline'])).toMatchObject({
       code: 0,
       err: 'written known.json\n',
@@ -207,7 +207,7 @@ server.registerTool('echo', { description: 'Echoes', annotations: { readOnlyHint
     ],
   };
 
-  it("compares a listing with the server's code, found by its settings, file, command, or folder", async () => {
+  it('compares a listing with the code of a server that is given by its settings, file, command, or folder', async () => {
     writeFileSync(join(folder, 'server.js'), SERVER);
     writeFileSync(join(folder, 'listing.json'), JSON.stringify(LISTING));
     writeFileSync(

@@ -15,7 +15,7 @@ interface Code extends Grant {
   readonly challenge: string;
 }
 
-/** One request, as it came in. */
+/** One request as it arrived. */
 export interface Seen {
   readonly method: string;
   readonly path: string;
@@ -51,12 +51,15 @@ async function listening(
   return { server, origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
 }
 
-/** An authorization server on this machine: metadata, registration, PKCE, rotated refresh tokens. Whoever asks is logged in as `user`. */
+/**
+ * An authorization server on this machine with metadata, registration, PKCE, and rotating refresh
+ * tokens. It logs everyone in as `user`.
+ */
 export class AuthorizationServer {
   readonly seen: Seen[] = [];
   origin = '';
   user = 'ada';
-  /** What it says other than an honest server. */
+  /** The answers that differ from those of an honest server. */
   lies: { metadata?: object; iss?: string } = {};
   readonly secrets = new Map<string, string>();
   readonly #clients = new Map<string, readonly string[]>();
@@ -76,12 +79,12 @@ export class AuthorizationServer {
     return self;
   }
 
-  /** Ends all access tokens, as time does. */
+  /** Expires all access tokens. */
   expire(): void {
     this.access.clear();
   }
 
-  /** Ends all tokens, as an operator does. */
+  /** Revokes all tokens, as an operator would. */
   revoke(): void {
     this.expire();
     this.#refreshes.clear();
@@ -205,12 +208,15 @@ export class AuthorizationServer {
   }
 }
 
-/** A server of the SDK behind a check of tokens: `read` needs the scope files:read, `write` files:write too. Both return the user of the token, as the resource note://mine does. */
+/**
+ * A server of the SDK that checks tokens: `read` needs the scope files:read, and `write` also needs
+ * files:write. Both tools and the resource note://mine return the token's user.
+ */
 export class ProtectedServer {
   readonly seen: Seen[] = [];
-  /** The authorization server that it names; another one when it has been taken over. */
+  /** The authorization server that the server names. It changes when the server has been taken over. */
   names: string;
-  /** Sends every call elsewhere. */
+  /** Redirects every call. */
   redirect: string | undefined;
   url = '';
   readonly #authorization: AuthorizationServer;

@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { McpDiscovery } from '../../../src/mcp.js';
 
-// The client of conformance.test.ts: discovers the tools of the server in the last argument, logs in if asked to, and calls each tool.
+// The client for conformance.test.ts. It discovers the tools of the server in the last argument, logs in
+// if necessary, and calls each tool.
 
 const url = process.argv.at(-1)!;
 const { client_id, client_secret } = JSON.parse(process.env['MCP_CONFORMANCE_CONTEXT'] ?? '{}') as {
@@ -11,10 +12,10 @@ const { client_id, client_secret } = JSON.parse(process.env['MCP_CONFORMANCE_CON
   client_secret?: string;
 };
 const isMachine = process.env['MCP_CONFORMANCE_SCENARIO']?.includes('client-credentials') === true;
-/** Logins that a user would stand. */
+/** The maximum number of logins that a user would accept. */
 const MOST_LOGINS = 3;
 
-/** Returns the authorization server, which an operator with a secret knows. */
+/** Returns the URL of the authorization server, which an operator with a client secret would know. */
 async function issuerOf(server: URL): Promise<string> {
   for (const path of [
     `/.well-known/oauth-protected-resource${server.pathname}`,
@@ -47,7 +48,7 @@ const discovery = new McpDiscovery(
   },
 );
 
-/** Does what a browser does with a user who approves. */
+/** Acts like the browser of a user who approves. */
 const open = async (address: string) => {
   const answer = await fetch(address, { redirect: 'manual' });
   await fetch(answer.headers.get('location')!);

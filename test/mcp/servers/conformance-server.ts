@@ -15,8 +15,9 @@ import {
 } from '../../../src/index.js';
 import { createMcpServer } from '../../../src/mcp.js';
 
-// The tools that the official conformance suite asks for. It prints its address. Bundle and start it by hand, and then
-// run `npx @modelcontextprotocol/conformance server --url <address>` in a folder outside the checkout (needs Node 22).
+// The tools for the official conformance suite. The program prints its address. To use it by hand,
+// bundle and start it, and then run `npx @modelcontextprotocol/conformance server --url <address>` in a
+// folder outside the checkout (needs Node 22).
 
 const reads = {
   accessMode: AccessMode.READONLY,

@@ -4,15 +4,15 @@ import { serveStdio } from '@modelcontextprotocol/server/stdio';
 import { demoServer } from './demo-tools.js';
 
 /**
- * A server of both protocols whose listing is a file, read at every question; `log` in its arguments is where it writes
- * what happens to it. Arguments: <listing file> <log file> [legacy].
+ * A server for both protocol versions. It reads its listing from a file for each request, and writes a
+ * log to another file. Arguments: <listing file> <log file> [legacy].
  */
 const [listing = '', log = '', legacy] = process.argv.slice(2);
 const note = (line: string) => appendFileSync(log, `${line}\n`);
 
 note(`started ${process.pid}`);
 process.on('exit', () => note(`ended ${process.pid}`));
-// A child that the parent forgets ends by itself.
+// If the parent process forgets this process, it exits after two minutes.
 setTimeout(() => process.exit(9), 120_000).unref();
 
 serveStdio(

@@ -5,13 +5,13 @@ import {
   type Tool,
 } from '@modelcontextprotocol/server';
 
-/** The process that a demo server runs in, or a substitute for it. */
+/** The process of a demo server, or a substitute for it. */
 export interface DemoProcess {
   readonly tools: () => Tool[];
   readonly note: (line: string) => void;
   readonly pid: number;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Ends it in the middle of its work. */
+  /** Exits in the middle of a call. */
   readonly exit: () => Promise<never>;
 }
 

@@ -1,6 +1,6 @@
 import { createInterface } from 'node:readline';
 
-/** Speaks just enough of the 2025 protocol to misbehave, in the way its argument says. */
+/** Implements just enough of the 2025 protocol to misbehave in the way that the argument selects. */
 const [mode = ''] = process.argv.slice(2);
 const send = (message: object) =>
   process.stdout.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`);
@@ -29,7 +29,7 @@ function deep(levels: number): object {
   return levels === 0 ? {} : { type: 'object', properties: { a: deep(levels - 1) } };
 }
 
-/** A page, by its cursor. */
+/** Returns a page by its cursor. */
 function page(cursor: string | undefined): object {
   switch (mode) {
     case 'endless':
@@ -47,7 +47,7 @@ function page(cursor: string | undefined): object {
         ...(at + 50 < 5_000 ? { nextCursor: String(at + 50) } : {}),
       };
     }
-    case 'tasks': // Until something is called.
+    case 'tasks': // The tool runs only as a task until the first call.
       return {
         tools: [
           tool('render', {
@@ -123,7 +123,8 @@ createInterface({ input: process.stdin }).on('line', (line) => {
   if (method === 'tools/list') {
     if (mode === 'mute listing') return undefined;
     send({ id, result: page(params?.cursor) });
-    // As often as it is asked: a loop, if every announcement were a question.
+    // Each listing sends 50 change announcements, so a client that lists again for each announcement
+    // would never stop.
     if (mode === 'always changing')
       for (let i = 0; i < 50; i++) send({ method: 'notifications/tools/list_changed' });
     return undefined;

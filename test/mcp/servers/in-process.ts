@@ -9,7 +9,10 @@ import { serveStdio } from '@modelcontextprotocol/server/stdio';
 import { MCP_PACKAGES } from '../../../src/mcp/connection/transports.js';
 import { demoServer } from './demo-tools.js';
 
-/** The command of a demo server that runs in this process, which takes a hundredth of the time that another process takes. */
+/**
+ * The command of a demo server that runs in this process, which is a hundred times as fast as another
+ * process.
+ */
 export const IN_PROCESS = 'demo-server-in-process';
 
 interface DemoSession {
@@ -20,14 +23,17 @@ interface DemoSession {
 const sessions = new Map<string, Set<DemoSession>>();
 const heldBack = new Map<string, Promise<unknown>>();
 
-/** Lets the servers of a listing start no sooner than something has happened. */
+/** Makes the servers of a listing wait for an event before they start. */
 export function holdBack(listing: string, until: Promise<unknown>): void {
   heldBack.set(listing, until);
 }
 
 const duringListing = new Map<string, () => void>();
 
-/** Calls a function while the servers of a listing answer the next request for it, with what it said before. */
+/**
+ * Calls a function while the servers of a listing answer their next listing request. They answer with
+ * the old listing.
+ */
 export function duringNextListing(listing: string, call: () => void): void {
   duringListing.set(listing, call);
 }
@@ -37,7 +43,7 @@ export function sessionsOf(listing: string): readonly DemoSession[] {
   return [...(sessions.get(listing) ?? [])];
 }
 
-/** One end of a pipe: what it sends arrives at the other as a copy, in a later turn. */
+/** One end of a pipe. The other end receives each message as a copy in a later turn of the event loop. */
 class PipeEnd implements Transport {
   onmessage?: (message: JSONRPCMessage) => void;
   onclose?: () => void;
@@ -124,19 +130,19 @@ class DemoTransport extends PipeEnd {
 }
 let lastPid = 0;
 
-/** Returns the transport of a demo server in this process, or else one to a real process. */
+/** Returns the transport of a demo server in this process, or of a real process for other commands. */
 function transportTo(server: StdioServerParameters): Transport {
   return server.command === IN_PROCESS
     ? new DemoTransport(server.args)
     : new (class extends StdioClientTransport {})(server);
 }
 
-/** The packages of a discovery, with this process in place of the one that would be started for a demo server. */
+/** The packages of a discovery, but demo servers run in this process instead of a new process. */
 export const IN_PROCESS_PACKAGES = {
   ...MCP_PACKAGES,
   stdio: () =>
     Promise.resolve({
-      // Called with `new`, it gives another object than its own.
+      // A constructor that returns a different object than its own instance.
       StdioClientTransport: function (server: StdioServerParameters) {
         return transportTo(server);
       },

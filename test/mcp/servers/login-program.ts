@@ -1,6 +1,6 @@
 import { McpDiscovery } from '../../../src/mcp/discovery/mcp-discovery.js';
 
-// One of the processes that share a login: calls a tool of the server, and prints the answer.
+// One of several processes that share a login. It calls a tool of the server and prints the answer.
 
 const [url, logins] = process.argv.slice(2);
 const discovery = new McpDiscovery({ mcpServers: { tickets: { url } } }, { logins: logins! });

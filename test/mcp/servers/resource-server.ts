@@ -4,8 +4,8 @@ import { serveStdio } from '@modelcontextprotocol/server/stdio';
 import { z } from 'zod';
 
 /**
- * A server with resources of several kinds, templates and prompts. Arguments: <log file> and what it has beside them: `tools` of
- * the names of ours, or `more` resources.
+ * A server with several kinds of resources, templates, and prompts. Arguments: <log file>, and either
+ * `tools` for tools with the names of tooldex's resource tools or `more` for more resources.
  */
 const [log = '', ...modes] = process.argv.slice(2);
 const note = (line: string) => appendFileSync(log, `${line}\n`);

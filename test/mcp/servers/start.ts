@@ -21,21 +21,21 @@ afterAll(async () => {
   for (const cleanUp of cleanUps.reverse()) await cleanUp();
 });
 
-/** A folder that is removed after the tests of the file. */
+/** Returns a folder that is removed after the tests of the file. */
 export function temporaryFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'mcp-'));
   cleanUps.push(() => rmSync(folder, { recursive: true, force: true }));
   return folder;
 }
 
-/** A discovery that is closed after the tests of the file. */
+/** Returns a discovery that is closed after the tests of the file. */
 export function discover(settings: unknown, options: McpDiscoveryOptions = {}): McpDiscovery {
   const discovery = new McpDiscovery(settings, { packages: IN_PROCESS_PACKAGES, ...options });
   cleanUps.push(() => discovery.close());
   return discovery;
 }
 
-/** How to start one of the official servers over stdio. */
+/** Returns how to start one of the official servers over stdio. */
 export function official(
   name: 'everything' | 'filesystem' | 'memory',
   ...args: readonly string[]
@@ -50,7 +50,7 @@ function officialFile(name: string): string {
   );
 }
 
-/** A server of this folder as one file of JavaScript: it starts in a fifth of the time that tsx takes, and each is started several times. */
+/** Bundles a server of this folder into one JavaScript file, which starts five times as fast as with tsx. */
 export function here(file: string): { command: string; args: readonly string[] } {
   bundles ??= temporaryFolder();
   const outfile = join(bundles, file.replace('.ts', '.mjs'));
@@ -76,17 +76,17 @@ export function hostile(mode: string): { command: string; args: readonly string[
   return { command, args: [...args, mode] };
 }
 
-/** A tool as servers list it. */
+/** Returns a tool as servers list it. */
 export function rawTool(name: string, fields: object = {}): Record<string, unknown> {
   return { name, description: `Does ${name}`, inputSchema: { type: 'object' }, ...fields };
 }
 
-/** A server whose listing can be written, and whose log can be read. */
+/** A server with a listing that tests can write and a log that they can read. */
 export class Demo {
   readonly #folder = temporaryFolder();
   readonly #listing = join(this.#folder, 'listing.json');
   readonly #log = join(this.#folder, 'log.txt');
-  /** How `discover` starts it in this process. */
+  /** Settings with which `discover` starts the server in this process. */
   readonly start: { command: string; args: readonly string[] };
 
   constructor(...names: readonly string[]) {
@@ -94,18 +94,18 @@ export class Demo {
     this.start = { command: IN_PROCESS, args: [this.#listing, this.#log] };
   }
 
-  /** Starts the server as a separate process. */
+  /** Settings that start the server as a separate process. */
   get process(): { command: string; args: readonly string[] } {
     const { command, args } = here('demo-server.ts');
     return { command, args: [...args, ...this.start.args] };
   }
 
-  /** Ends it; what it was connected to starts it again. */
+  /** Ends the server. Whoever was connected to the server starts it again. */
   end(): void {
     for (const session of sessionsOf(this.#listing)) session.end();
   }
 
-  /** Lets it start no sooner than something has happened. */
+  /** Makes the server wait for an event before it starts. */
   holdBack(until: Promise<unknown>): void {
     holdBack(this.#listing, until);
   }
@@ -118,12 +118,12 @@ export class Demo {
     for (const session of sessionsOf(this.#listing)) session.tellChange();
   }
 
-  /** What it lists from now on. */
+  /** Sets the tools that the server lists from now on. */
   list(...tools: readonly object[]): void {
     writeFileSync(this.#listing, JSON.stringify(tools));
   }
 
-  /** What happened to it, or only the lines that begin so. */
+  /** Returns the lines of the log, or only the lines with the given beginning. */
   log(beginning = ''): readonly string[] {
     if (!existsSync(this.#log)) return [];
     return readFileSync(this.#log, 'utf8')
@@ -132,10 +132,10 @@ export class Demo {
   }
 }
 
-/** A process whose parent was killed would stay: its standard input ends then. */
+/** A process whose parent was killed would keep running, so it exits when its standard input ends. */
 const END_WITH_PARENT = `data:text/javascript,${encodeURIComponent("process.stdin.on('end', () => process.exit()).resume();")}`;
 
-/** The server with every feature, over the network; it can be killed and started again at its address. */
+/** The server with every feature, over HTTP. Tests can kill it and start it again at the same address. */
 export class NetworkServer {
   readonly #kind: 'sse' | 'streamableHttp';
   readonly #port: number;
@@ -165,7 +165,7 @@ export class NetworkServer {
     );
     this.#process = child;
     let said = '';
-    // It is read to the end: a server that cannot write what it has to say dies of it.
+    // The output is read to the end, because a server that can't write its output dies.
     await new Promise<void>((resolve, reject) => {
       child.once('exit', () => reject(new Error(`the server ended: ${said}`)));
       child.stderr.on('data', (chunk) => {
@@ -192,7 +192,7 @@ async function freePort(): Promise<number> {
   return port;
 }
 
-/** Whether a process is there. */
+/** Returns true if the process exists. */
 export function isRunning(pid: number): boolean {
   try {
     return process.kill(pid, 0);
@@ -201,7 +201,7 @@ export function isRunning(pid: number): boolean {
   }
 }
 
-/** Names of definitions. */
+/** Returns the names of definitions. */
 export function namesOf(discovery: McpDiscovery): readonly string[] {
   return discovery.definitions().map(({ name }) => name);
 }

@@ -13,9 +13,9 @@ import {
 import { onTestFinished } from 'vitest';
 import { Demo } from './start.js';
 
-/** A server whose tools change. It's restarted then, or announces the change. */
+/** A server whose tools change. The server then restarts or announces the change. */
 export interface SwappingServer {
-  /** For settings. */
+  /** The transport for the settings. */
   readonly start: object;
   list(...tools: readonly object[]): void;
   /** The names of the tools that were called. */
@@ -43,7 +43,10 @@ export function overStdio(
   };
 }
 
-/** The client is in this process: it sees that its old connection has ended in the next turns. */
+/**
+ * The client is in this process and notices in the next turns of the event loop that its old connection
+ * has ended.
+ */
 async function nextTurns(): Promise<void> {
   for (let turn = 0; turn < 20; turn += 1) await new Promise((resolve) => setImmediate(resolve));
 }
@@ -53,7 +56,10 @@ interface Answering {
   tellChange(): void;
 }
 
-/** With sessions (silent: it never says that it tells of changes), or without: each request is then served on its own, in the protocol of 2026 or in the one before. */
+/**
+ * With sessions (a silent server never declares that it announces changes), or without sessions. Without
+ * sessions, each request is served separately, in the 2026 protocol or the 2025 protocol.
+ */
 export async function overHttp(
   era: 'modern' | 'sessions' | 'silent' | 'stateless',
   ...tools: readonly object[]
@@ -126,7 +132,7 @@ export async function overHttp(
     async restart() {
       await closed(server);
       now = answering[era === 'silent' ? 'sessions' : era]();
-      // A client whose stream has broken checks its session. A call during that check could be lost.
+      // A client whose stream broke checks its session. A call during that check might be lost.
       const asked =
         era === 'sessions'
           ? new Promise<void>((resolve) => (answered = resolve))

@@ -7,7 +7,7 @@ import { refusal } from '../sample-tools.js';
 import { propertyRuns } from '../../property-runs.js';
 
 const NAMES = ['__proto__', 'constructor', 'prototype', 'toString', 'hasOwnProperty', 'valueOf'];
-// Characters that JSON writes in one, two, three, four, and six bytes.
+// Characters that JSON writes as one, two, three, four, and six bytes.
 const anyText = fc.string({
   unit: fc.oneof(
     fc.constantFrom('"', '\\', '\n', '\u0000', '\u007f', 'é', '€', '😀', '\ud800', '\udfff'),

@@ -31,7 +31,7 @@ function refused(inputSchema: unknown, input: unknown): ToolError {
   return answer.error;
 }
 
-/** A Standard Schema of another library. */
+/** A Standard Schema from another library. */
 function foreign(
   validate: (value: unknown) => StandardResult<unknown> | Promise<StandardResult<unknown>>,
 ) {
@@ -98,7 +98,7 @@ describe('checkInput', () => {
     ['text that contains JSON', '{"path":"x"}'],
     ['a list', [{ path: 'x' }]],
   ])("checkInput refuses %s, because it isn't an object of parameters", (_, input) => {
-    // Without a type, the JSON Schema itself would accept anything but objects.
+    // Without a type, the JSON Schema itself would accept values that aren't objects.
     for (const schema of [
       FIELDS,
       { properties: {}, required: ['path'] },
@@ -237,7 +237,7 @@ describe('checkInput', () => {
     );
   });
 
-  it.each(['monkey', 'path'])('checkInput shows the value in %s', (name) => {
+  it.each(['monkey', 'path'])('checkInput shows the value of the field %s', (name) => {
     expect(
       refused({ properties: { [name]: { type: 'number' } } }, { [name]: 'x' }).message,
     ).toMatch(/Expected a number, got "x"\.$/);
@@ -266,7 +266,7 @@ describe('checkInput', () => {
     expect(issuesOf(refused(many, {}))).toHaveLength(20);
   });
 
-  it("checkInput returns a promise only if the schema's validation returns one", async () => {
+  it("checkInput returns a promise only if the schema's validation returns a promise", async () => {
     const schema = z
       .object({ a: z.string() })
       .refine(async ({ a }) => a === 'good', 'expected good');

@@ -72,7 +72,7 @@ export class Toolkit {
   }
 }
 new ToolMetadataRegistry().registerAll([Fits, new TakesNothing('key'), AnsweredByOthers, Toolkit, new Toolkit()]);
-// A container may know what its constructor takes.
+// A container may know the constructor's arguments.
 new ToolMetadataRegistry().register(TakesNothing);
 
 // @ts-expect-error city is a string
@@ -83,7 +83,7 @@ export class WrongType {
   }
 }
 
-// @ts-expect-error the schema gives no zip
+// @ts-expect-error the schema has no zip
 @tool(options)
 export class AsksForMore {
   execute(input: { city: string; zip: string }) {
@@ -99,7 +99,7 @@ export class WrongAnswer {
   }
 }
 
-// @ts-expect-error celsius is a number, promised too
+// @ts-expect-error celsius is a number, also in a promise
 @tool(checked)
 export class WrongPromise {
   async execute() {
@@ -107,13 +107,13 @@ export class WrongPromise {
   }
 }
 
-// @ts-expect-error there is no execute
+// @ts-expect-error execute is missing
 @tool(options)
 export class NoExecute {
   run() {}
 }
 
-// @ts-expect-error there is no execute, and nobody else answers
+// @ts-expect-error execute is missing, and no user or provider answers the calls
 @tool({ ...options, manual: false })
 export class NotManual {}
 
@@ -130,7 +130,7 @@ export class PrivateExecute {
 }
 
 export class PrivateMethod {
-  // @ts-expect-error nobody outside could call it
+  // @ts-expect-error a private method can't be called from outside
   @tool(options)
   private find(_: { city: string }) {
     return 1;
@@ -178,7 +178,7 @@ export class BadToolkit {
     return input.city;
   }
 
-  // @ts-expect-error the schema gives no zip
+  // @ts-expect-error the schema has no zip
   @tool(options)
   asksForMore(input: { city: string; zip: string }) {
     return input.zip;
@@ -190,21 +190,21 @@ export class BadToolkit {
     return { celsius: 'warm' };
   }
 
-  // @ts-expect-error static methods are checked as well
+  // @ts-expect-error static methods are also checked
   @tool(options)
   static wrongStatic(input: { city: number }) {
     return input.city;
   }
 
-  // @ts-expect-error a property is no method
+  // @ts-expect-error a property isn't a method
   @tool(options)
   property = 'forecast';
 
-  // @ts-expect-error a function in a property is no method
+  // @ts-expect-error a property with a function isn't a method
   @tool(options)
   arrow = ({ city }: { city: string }) => city;
 
-  // @ts-expect-error a getter is no method
+  // @ts-expect-error a getter isn't a method
   @tool(options)
   get getter() {
     return 'forecast';
@@ -223,7 +223,7 @@ export class NoInputSchema {
   execute() {}
 }
 
-// @ts-expect-error "read" is no access mode
+// @ts-expect-error "read" isn't an access mode
 @tool({ ...options, accessMode: 'read' })
 export class WrongLiteral {
   execute() {}
@@ -241,7 +241,8 @@ export class NoOptions {
   execute() {}
 }
 
-// Called as functions, the decorators return the class: its constructor, methods and instances are known.
+// When decorators are called as functions, they return the class with the types of its constructor,
+// methods, and instances.
 const Called = tool(options)(
   class {
     constructor(readonly unit: string) {}
@@ -259,7 +260,7 @@ void [called, known];
 new Called(7);
 // @ts-expect-error city is a string
 tool(options)(class { execute(input: { city: number }) { return input.city; } });
-// @ts-expect-error there is no execute
+// @ts-expect-error execute is missing
 tool(options)(class { run() {} });
 // @ts-expect-error celsius is a number
 tool(checked)(class { execute() { return { celsius: 'warm' }; } });
@@ -297,17 +298,17 @@ toolkit({}, { forecast: options })(class { climate() {} });
 toolkit({}, { forecast: options })(class { forecast(input: { city: number }) { return input.city; } });
 // @ts-expect-error celsius is a number
 toolkit({}, { climate: checked })(class { climate() { return { celsius: 'warm' }; } });
-// @ts-expect-error "read" is no access mode
+// @ts-expect-error "read" isn't an access mode
 toolkit({ accessMode: 'read' });
-// @ts-expect-error a name belongs to one tool
+// @ts-expect-error a toolkit has no name
 toolkit({ name: 'weather' });
-// @ts-expect-error there is no such option
+// @ts-expect-error this option doesn't exist
 toolkit({ acessMode: 'readonly' });
 // @ts-expect-error description is missing
 toolkit({}, { forecast: { name: 'forecast', inputSchema: Place } });
 
 export class NoToolkit {
-  // @ts-expect-error defaults are declared on a class
+  // @ts-expect-error only a class can declare defaults
   @toolkit({ category: 'weather' })
   forecast() {}
 }

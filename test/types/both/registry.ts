@@ -27,22 +27,22 @@ const sources: readonly ToolSource[] = [zodTool, Optional, new Toolkit('key')];
 registry.registerAll(new Set(sources));
 registry.register(registry.require('forecast').definition, { replace: true });
 registry.register(new Toolkit('key') as object);
-// A container may know what the constructor takes.
+// A container may know the constructor's arguments.
 registry.register(Toolkit);
 registry.registerAll([zodTool, Toolkit]);
-// @ts-expect-error an abstract class cannot be constructed
+// @ts-expect-error an abstract class can't be constructed
 registry.register(Unfinished);
-// @ts-expect-error nor can a class with a private constructor
+// @ts-expect-error a class with a private constructor can't be constructed
 registry.register(Hidden);
-// @ts-expect-error a list is no tool: registerAll takes it
+// @ts-expect-error a list isn't a tool, so it needs registerAll
 registry.register([zodTool]);
-// @ts-expect-error nor is a promise
+// @ts-expect-error a promise isn't a tool
 registry.register(Promise.resolve(zodTool));
-// @ts-expect-error a list in a list
+// @ts-expect-error a list inside a list isn't a tool
 registry.registerAll([[zodTool]]);
-// @ts-expect-error a name is no tool
+// @ts-expect-error a name isn't a tool
 registry.register('forecast');
-// @ts-expect-error one tool is no list of tools
+// @ts-expect-error a single tool isn't a list of tools
 registry.registerAll(zodTool);
 
 const entry: ToolEntry = registry.require('forecast');
@@ -55,9 +55,9 @@ entry.keywords.push('rain');
 const found: readonly SearchResult[] = registry.search('weather', { limit: 3 });
 const names: ReadonlySet<string> = registry.getWriteTools();
 const writing: readonly ToolEntry[] = registry.getByAccessMode('write');
-// @ts-expect-error conditions of a filter are known
+// @ts-expect-error a filter has only known conditions
 registry.filter({ maxDangr: 'low' });
-// @ts-expect-error "writing" is no access mode
+// @ts-expect-error "writing" isn't an access mode
 registry.getByAccessMode('writing');
 for (const each of defaultRegistry) each.digest.at(0);
 for (const { rule, severity } of lintTools(registry)) rule.concat(severity);
@@ -69,11 +69,11 @@ try {
     const code: ToolErrorCode = error.code;
     void code;
   }
-  // @ts-expect-error "NOT_FOUND" is no error code
+  // @ts-expect-error "NOT_FOUND" isn't an error code
   isToolError(error, 'NOT_FOUND');
 }
 new ToolError('INVALID_INPUT', 'expected a city');
-// @ts-expect-error "WRONG" is no error code
+// @ts-expect-error "WRONG" isn't an error code
 new ToolError('WRONG', 'expected a city');
 
 export { found, keywords, names, writing };

@@ -4,7 +4,7 @@ import { z } from 'zod';
 export const Place = z.object({ city: z.string(), days: z.number().default(1) });
 export const Forecast = z.object({ celsius: z.number() });
 
-/** The smallest schema of another library: nothing of it is known here but the Standard Schema interface. */
+/** The smallest schema from another library. Its only known part is the Standard Schema interface. */
 export interface ForeignSchema<Input, Output> {
   readonly '~standard': {
     readonly version: 1;
@@ -18,7 +18,7 @@ export interface ForeignSchema<Input, Output> {
 export declare const ForeignPlace: ForeignSchema<{ city: string }, { city: string; days: number }>;
 export declare const ForeignForecast: ForeignSchema<{ celsius: number }, { celsius: number }>;
 
-/** A Standard Schema that leaves its types out, as the interface allows. */
+/** A Standard Schema without types, which the interface allows. */
 export declare const Untyped: StandardSchema;
 
 export const JsonPlace = { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] } as const;

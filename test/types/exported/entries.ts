@@ -1,4 +1,4 @@
-// The other entry points, as in results.ts.
+// Exports values from the other entry points, like results.ts.
 import { CapabilityRegistry, loadFunctionMap, loadManifest } from 'tooldex/capability';
 import { chat, Session, SessionStore, streamChat } from 'tooldex/chat';
 import { createDiscoveryApp, serve } from 'tooldex/http';

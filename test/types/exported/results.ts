@@ -1,4 +1,5 @@
-// A library that exports what our functions return: its declarations have to name every type, or write it out.
+// A library that exports values returned by tooldex functions. Its declarations must name or inline
+// every type.
 import { createToolSearchTool, defaultRegistry, defineTool, fail, lintTools, ok, planExecution, SafetyPolicy, selectTools, tool, ToolExecutor, toolsFromJson, toolToJson } from 'tooldex';
 import { z } from 'zod';
 

@@ -65,7 +65,7 @@ describe('the persona parameter', () => {
     ]).toEqual([[true], [true], []]);
   });
 
-  it("lists the persona's own tool and the shared tool of that name, but lookups and searches find only its own", async () => {
+  it("lists the persona's own tool and the shared tool of that name, but lookups and searches find only the persona's own tool", async () => {
     const tree = new ManifestTree({
       'functions.json': [toolEntry('ours')],
       'personas/Atlas/functions.json': [toolEntry('ours')],
@@ -99,14 +99,14 @@ describe('the persona parameter', () => {
     },
   );
 
-  it('is refused if it excludes an unknown persona, and the error lists the personas if none is similar', async () => {
+  it('is refused if it excludes an unknown persona, and the error lists all personas if no name is similar', async () => {
     const { json } = await sample();
     expect((await json('/tools?persona=-zzzzzz')).error.message).toContain(
       'The personas are Atlas, Nova.',
     );
   });
 
-  it('can be omitted for a tool that only one persona has, but is required if several have it', async () => {
+  it('can be omitted for a tool that only one persona has, but is required if several personas have the tool', async () => {
     const tree = new ManifestTree({
       'personas/Atlas/functions.json': [toolEntry('mine'), toolEntry('ours')],
       'personas/Nova/functions.json': [toolEntry('ours')],
@@ -140,7 +140,7 @@ describe('a search with filters', () => {
     });
     const writes = await counted('access_mode=write&name=beta&name=alpha');
     expect([writes.total, writes.searched]).toEqual([1, 6]);
-    // The counts of an axis say what its other values would add; those of other axes follow.
+    // A filter changes the counts of other axes, but not the counts of its own axis.
     expect(writes.facets).toMatchObject({
       access_mode: { write: 1, readonly: 2 },
       danger_level: { medium: 1 },
