@@ -135,7 +135,7 @@ function withoutHalfDone(state: ChatState): ChatState {
  * Lets the model and tools take turns until the run ends or has to wait: call the model, open its
  * calls, store the state, run the calls, store the state again, then end or repeat.
  *
- * A failing model, a failing tool and an abort by the caller end the run without an error.
+ * If the model or a tool fails, or the caller aborts, `chat` returns a result and doesn't throw.
  *
  * @throws any error from `haltWhen`, `selectTools` and storing the state.
  */

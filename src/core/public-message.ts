@@ -88,8 +88,9 @@ const NAMED_HOST =
 const QUOTED_HOST =
   /(?<![\w-])((?:server\s(?:at|on)|host\s?name|(?:connect|connected|connecting|connection)\sto)\s{1,3})(["'`])[A-Za-z\d][\w.-]{0,253}(?::\d{1,5})?\2/gi;
 /**
- * Matches a host name that ends in a common top-level domain. Domains that could also end other
- * names, such as `.test` and `.tools`, require at least three parts.
+ * Matches a host name that ends in a common top-level domain. A name that ends like a file or
+ * package, such as `my.test` or `my.tools`, only counts as a host name if it has at least three
+ * parts.
  */
 const DOMAIN =
   /(?<![\w@/\\.-])(?:(?:[a-z\d](?:[a-z\d-]{0,62})\.){1,10}(?:com|net|org|io|dev|app|ai|co|cloud|info|biz|eu|de|fr|uk|us|ch|nl|jp|cn|gov|edu|mil|internal|local|localdomain|corp|lan|intranet|home|svc|cluster|private|example|invalid|xyz|bank|tech)|(?:[a-z\d](?:[a-z\d-]{0,62})\.){2,10}(?:test|tools|solutions|systems|services|network|online|site|software|zone|group|global|health|media))(?::\d{1,5})?(?![\w-]|\.\w)/gi;

@@ -79,8 +79,8 @@ const VERIFIED = z.object({
 /**
  * Creates a check of bearer tokens that uses the program's own function.
  *
- * If the function throws or returns an unexpected value, the request is refused with status 503 and
- * without the error.
+ * If the function throws or returns an unexpected value, the request is refused with status 503,
+ * and the response doesn't include the error.
  *
  * @param path The server's path, used for its public URL if no URL is configured.
  */

@@ -18,7 +18,7 @@ export interface ServeOptions extends Omit<DiscoveryOptions, 'auth'> {
   /** The port. 0 picks a free one. @default 4780 */
   readonly port?: number;
   /**
-   * The address to listen on. Every address except those of this machine requires a token. @default
+   * The address to listen on. Any address other than this machine's own requires a token. @default
    * '127.0.0.1'
    */
   readonly host?: string;

@@ -115,7 +115,7 @@ function moduleWith(
       {
         provide: Symbol('end of ToolModule'),
         inject: [ToolExecutor],
-        // Until now, the application still answered requests, which can call tools.
+        // Up to this point, the application was still answering requests, and requests can call tools.
         useFactory: (executor: ToolExecutor) => ({
           onApplicationShutdown: () => executor.close(),
         }),

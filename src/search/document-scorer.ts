@@ -43,7 +43,7 @@ export class DocumentScorer {
   readonly #exact: Float64Array;
   readonly #together: Float64Array;
 
-  /** @param relatedRarities The rarity of each term's word and related words taken together. */
+  /** @param relatedRarities The combined rarity of each term's word and its related words. */
   constructor(plan: QueryPlan, relatedRarities: readonly number[], index: InvertedIndex) {
     const { terms, pairs } = plan;
     this.#plan = plan;

@@ -48,5 +48,5 @@ const rows = [...times.keys()]
   ]);
 writeSection(
   'Importing',
-  `The table shows the processor time of one import in a new process (the minimum of ${ROUNDS} runs). The ratios leave out Node's own startup time. Every entry point imports zod.\n\n${markdownTable(['import', 'ms', '× zod'], rows)}`,
+  `The table shows the CPU time for one import in a new process (minimum of ${ROUNDS} runs). The ratios leave out Node's own startup time. Every entry point imports zod.\n\n${markdownTable(['import', 'ms', '× zod'], rows)}`,
 );

@@ -46,7 +46,7 @@ const rows = SET_NAMES.map((name) => {
 
 writeSection(
   'Selection end to end',
-  `The table shows the percentage of wanted tools that \`selectTools\` offers to the model, limited to ${MAX_TOOLS} tools and ${TOKEN_BUDGET} tokens. For comparison, it shows the first ${MAX_TOOLS} results of a tuned MiniSearch with full schemas, if they fit into ${TOKEN_BUDGET} tokens. Each set has at most ${MOST_REQUESTS} requests.\n\n${markdownTable(
+  `The table shows the percentage of wanted tools that \`selectTools\` offers to the model, limited to ${MAX_TOOLS} tools and ${TOKEN_BUDGET} tokens. For comparison, it shows the first ${MAX_TOOLS} results of a tuned MiniSearch with full schemas, as far as those fit into ${TOKEN_BUDGET} tokens. Each set has at most ${MOST_REQUESTS} requests.\n\n${markdownTable(
     ['set', 'tooldex', 'tokens used', 'MiniSearch', 'tokens of all tools'],
     rows,
   )}`,

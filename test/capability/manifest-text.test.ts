@@ -62,7 +62,7 @@ describe("a manifest's text", () => {
     });
   });
 
-  it('is limited to 1 MiB, 1,000 entries, and 20 reported unknown keys per entry', () => {
+  it('is limited to 1 MiB and 1,000 entries, and at most 20 unknown keys are reported per entry', () => {
     expect(only(`["${'a'.repeat(1_048_576)}"]`).message).toContain('larger than 1 MiB');
     expect(only(`[${'1,'.repeat(1_000)}1]`).message).toContain('at most 1000 are allowed');
     const { issues } = read({

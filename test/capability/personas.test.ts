@@ -53,7 +53,7 @@ describe('the registry for a persona', () => {
 });
 
 describe("an item's compatibility", () => {
-  it('tells whether the requesting persona may use the item, and takes allowlists into account', async () => {
+  it('shows whether the requesting persona may use the item, and takes allowlists into account', async () => {
     const tree = sample();
     tree.write('jobs.json', [
       jobEntry('J', { personas: ['Atlas', 'nova'] }),

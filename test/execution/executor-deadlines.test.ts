@@ -102,7 +102,7 @@ describe('aborted calls', () => {
     expect(events.filter(({ type }) => type === 'call-settled')).toHaveLength(1);
   });
 
-  it('a call that is aborted while its handler runs ends at once, and the handler gets the abort reason', async () => {
+  it('aborting a call while its handler is running ends the call at once and passes the abort reason to the handler', async () => {
     let signal: AbortSignal | undefined;
     const { executor, clock } = setup([
       reader('slow', (_, context) => ((signal = context.signal), never())),

@@ -115,7 +115,7 @@ describe('execution plans', () => {
     ).toEqual([[0], [1], [2], [3], [4]]);
   });
 
-  it('a tool that declares nothing and an unknown tool run alone, even if they return keys', () => {
+  it('unknown tools and tools that declare nothing run alone, even if they return keys', () => {
     expect(
       batchesOf(
         call('read', 'a'),

@@ -52,7 +52,7 @@ describe('lint rules for tool texts', () => {
       '/outputSchema/properties/a/description',
     ],
     ['a summary', { summary: 'Short\u202e' }, '/summary'],
-  ])('lint reads every text of a tool: %s', (_, tool, path) => {
+  ])("lint reads all of a tool's text: %s", (_, tool, path) => {
     expect(textsFound(tool)).toMatchObject([{ rule: 'hidden-text', place: { path } }]);
   });
 

@@ -34,7 +34,7 @@ describe('search', () => {
     expect(registryOf({ name: 'one', ...tool }).search(text)).toHaveLength(1);
   });
 
-  it('explains in which fields each word was found', () => {
+  it('shows which fields each word was found in', () => {
     const [result] = registryOf({
       name: 'git_diff',
       keywords: ['diff'],

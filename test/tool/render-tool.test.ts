@@ -30,7 +30,7 @@ describe('a tool rendered at a level', () => {
     inputSchema: schema,
   };
 
-  it('a tool rendered in full has everything as declared', () => {
+  it('a tool rendered in full includes everything exactly as declared', () => {
     expect(rendered(options, 'full')).toEqual({
       name: 'tree',
       description: options.description,

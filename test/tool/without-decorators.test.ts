@@ -8,7 +8,7 @@ const register = (source: object) => new ToolMetadataRegistry().register(source)
 const messageOf = (act: () => unknown) => refusal(act).message;
 
 describe('tool called as a function', () => {
-  it('tool called as a function declares a class and returns it with its type', () => {
+  it('tool() declares a class as a tool and returns the class with its type', () => {
     class Words {
       execute({ text }: z.infer<typeof Text>) {
         return text.split(' ').length;

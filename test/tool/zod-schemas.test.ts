@@ -94,7 +94,7 @@ const MET: readonly (readonly [title: string, schema: z.ZodType, json: object])[
 
 describe('an input schema that no JSON value can satisfy', () => {
   it.each(UNMET)(
-    '%s as input is refused with advice when the tool is defined',
+    'defining a tool with %s as input fails, and the error gives advice',
     (got, schema, wayOut) => {
       const [issue, ...others] = refused(z.object({ when: schema }));
       expect(others).toEqual([]);

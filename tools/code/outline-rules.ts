@@ -37,7 +37,7 @@ const NAMED =
 const VALUE = /^(?:const|let|var)$/;
 /** Matches the start of a method that has a body: `name(…) … {` or `name<…>(…) … {`. */
 const METHOD = /^([\w$#]+)(?:\(|<.*\().*\{$/;
-/** Keywords that look like a method's name before a parenthesis and a brace. */
+/** Keywords that could be mistaken for a method's name, as in `if (…) {`. */
 const STATEMENT =
   /^(?:if|for|while|switch|catch|with|function|return|await|else|do|new|typeof|throw)$/;
 const PYTHON = /^(?:async +)?(def|class) +([\w$#]+)/;

@@ -255,7 +255,7 @@ function commandIn(
       'Pass its package or folder, and its tools with --listing.',
     );
   const { command, args, env, cwd } = found.transport;
-  // Servers get placeholders for keys. A server that needs a key starts with any key.
+  // Servers get placeholders for keys. A server that needs a key also starts with a made-up key.
   const harmless = Object.entries(env).map(([variable, value]) => [
     variable,
     SECRET.test(`${variable} ${value}`) ? STAND_IN : harmlessText(value),

@@ -23,7 +23,7 @@ export interface RawEntry {
  */
 export interface ReadEntries<Item> {
   readonly entries: readonly Item[];
-  /** The errors and warnings, in the order of the text. */
+  /** The errors and warnings, in the order in which they occur in the file. */
   readonly issues: readonly ManifestIssue[];
   /** The number of entries in the text, usable or not. */
   readonly total: number;

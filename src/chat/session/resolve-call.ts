@@ -80,7 +80,7 @@ export function resolveCall(data: SessionData, callId: string, decision: CallDec
     if (before === undefined) throw unknownCall(data, callId);
     throw new ToolError(
       'ALREADY_RESOLVED',
-      `There is already a different decision about the call ${describeValue(callId)}. The first decision counts.`,
+      `A different decision has already been made about the call ${describeValue(callId)}. The first decision stands.`,
       { details: { callId } },
     );
   }

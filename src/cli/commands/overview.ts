@@ -87,10 +87,7 @@ export const commands = {
           yield* selectionLines(terminal, { ...selection, dropped: [] });
           yield heading('Plan', "ToolExecutor.plan and dryRun: a model's calls before they run");
           yield* planLines(terminal, planned);
-          yield heading(
-            'Run',
-            'ToolExecutor.execute: a read of this folder, which needs no approval',
-          );
+          yield heading('Run', 'ToolExecutor.execute: reading this folder needs no approval');
           yield `${READ.name}  ${statusLine(outcome)}`;
           yield cut(readOutcome(outcome).text, columns);
           yield heading('Approve', 'SafetyPolicy: what you see before you approve a call');

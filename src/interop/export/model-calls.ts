@@ -102,7 +102,7 @@ export function withMethods<Tool, Message>(
           if (!isPlainObject(input))
             throw new ToolError(
               'INVALID_INPUT',
-              `Expected the arguments of ${written} as one JSON object, got ${typeof call.input === 'string' ? "text that isn't a JSON object" : describeValue(call.input)}. Call it again.`,
+              `Expected the arguments of ${written} to be one JSON object, got ${typeof call.input === 'string' ? "text that isn't a JSON object" : describeValue(call.input)}. Call it again.`,
             );
           return { id, name, input: restore.get(name)?.(input) ?? input };
         } catch (error) {

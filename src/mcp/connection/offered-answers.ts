@@ -88,8 +88,8 @@ export async function readResource({ uri }: Input, ask: Ask): Promise<unknown> {
 }
 
 /**
- * Gets a prompt, with its messages in order. Content parts and value have the same form as in
- * `readResource`.
+ * Gets a prompt, with its messages in order. The content parts and the value have the same form as
+ * in `readResource`.
  */
 export async function getPrompt(
   { name, arguments: values = {} }: Input,

@@ -12,7 +12,7 @@ import type { Environment } from '../settings/transport-settings.js';
 /** A store for logins: any `StateStore`, or a folder. */
 export type LoginStore = Pick<StateStore, 'get' | 'compareAndSet'>;
 
-/** The stored login at one server. The SDK's parts name the issuer for which they're valid. */
+/** The stored login for one server. The SDK's parts name the issuer for which they're valid. */
 export interface Login {
   /** The program's registration at the authorization server, if it registered itself. */
   readonly client?: StoredOAuthClientInformation;

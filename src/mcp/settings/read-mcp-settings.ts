@@ -101,7 +101,7 @@ export interface McpSettings {
   /** The servers, by name. */
   readonly servers: readonly McpServerSettings[];
   /**
-   * The only tools that are used, for all servers. A server's own list restricts them further.
+   * Uses only these tools, on all servers. A server's own list restricts them further.
    * @default all
    */
   readonly allowTools?: readonly string[];

@@ -224,7 +224,7 @@ function readDefinition(
     return { raw: boundInput({ ...Object.fromEntries(picked), name }) as Raw, toolName };
   } catch (error) {
     const refused = isToolError(error, 'LIMIT_EXCEEDED')
-      ? 'The definition has more than 256 KiB or more than 64 levels.'
+      ? 'The definition is larger than 256 KiB or more than 64 levels deep.'
       : "The definition isn't plain data.";
     return { refused, ...without({ toolName }) };
   }
