@@ -284,6 +284,9 @@ it.each<[string, readonly CallEffect[] | undefined, boolean | null, boolean | nu
   ['a commit', programEffects('git', ['commit', '-m', 'x']), false, false],
   ['an amended commit', programEffects('git', ['commit', '--amend']), true, false],
   ['an aborted cherry-pick', programEffects('git', ['cherry-pick', '--abort']), true, null],
-])('%s is destructive and idempotent as expected', (_, effects, destructive, idempotent) => {
-  expect(effects).toMatchObject([{ access: 'write', destructive, idempotent }]);
-});
+])(
+  '%s has the expected values for destructive and idempotent',
+  (_, effects, destructive, idempotent) => {
+    expect(effects).toMatchObject([{ access: 'write', destructive, idempotent }]);
+  },
+);

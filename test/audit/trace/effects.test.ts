@@ -454,7 +454,7 @@ it.each([
     `server.registerTool('a', {}, ({ ids }) => { const all = []; for (const id of ids) all.push(id); return all; }); server.registerTool('b', {}, () => 1);`,
     [],
   ],
-])('as an effect of a tool, state in memory %s', async (_, code, effects) => {
+])('state in memory %s', async (_, code, effects) => {
   expect(await two(code)).toEqual({ a: effects, b: [] });
 });
 
