@@ -64,13 +64,11 @@ describe('tooldex list', () => {
     }
   });
 
-  it("fits terminals of any width, and shows the stages if there's room", async () => {
+  it('fits terminals of any width', async () => {
     for (const columns of [40, 80, 120]) {
       const lines = (await runAt(columns, 'list')).out.split('\n');
       expect([columns, lines.filter((line) => line.length > columns)]).toEqual([columns, []]);
     }
-    expect((await runAt(80, 'list')).out).toMatch(/^TOOL.*COST$/m);
-    expect((await runAt(Infinity, 'list')).out).toMatch(/^TOOL.*STAGES$/m);
   });
 });
 

@@ -7,7 +7,7 @@ import { withTools } from '../load/load-registry.js';
 import type { LoadedRegistry } from '../load/loaded-registry.js';
 import { FILTER_OPTIONS, filterOf, TOOL_OPTIONS } from '../command/options.js';
 import { axisRow, fieldWords, isInferred } from '../terminal/axis-row.js';
-import { amountOf, LONGEST_LINE, table, wrapWords, type Row } from '../terminal/table.js';
+import { amountOf, table, wrapWords, type Row } from '../terminal/table.js';
 import { paint, plainJson, plainLine } from '../terminal/terminal.js';
 
 /** Returns a table cell with the tool's persona, or no cell if no tool has a persona. */
@@ -16,6 +16,8 @@ export function personaCell({ owned }: LoadedRegistry, name: string): Row {
 }
 
 const FACT_MARGIN = 18;
+/** Maximum number of conflicting tools listed by name. */
+const MOST_CONFLICTS = 20;
 
 /** Returns everything to show about a tool, by label. */
 function factsOf(
@@ -30,7 +32,8 @@ function factsOf(
   });
   return {
     ...Object.fromEntries(fields),
-    conflicts: conflicts.join(', '),
+    conflicts:
+      conflicts.length > MOST_CONFLICTS ? amountOf(conflicts.length, 'tool') : conflicts.join(', '),
     'derived sets': derivedSetsOf(entry).join(', '),
     file: file ?? '',
   };
@@ -55,7 +58,6 @@ export const commands = {
             entries.map((entry) => ({
               ...axisRow(entry),
               ...personaCell(loaded, entry.name),
-              ...(context.terminal.columns > LONGEST_LINE && { STAGES: entry.stages.join(' ') }),
             })),
           );
           const isInferring = entries.some(({ inferred }) => inferred.length > 0);

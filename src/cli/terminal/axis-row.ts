@@ -52,8 +52,8 @@ export function fieldWords(
     return [(words ?? ['yes', 'no'])[value ? 0 : 1]].filter((word) => word !== '');
   if (kind === 'providers') return entry.providers.map((each) => each.name);
   if (kind === 'personas' && entry.personaAllowlist?.length === 0) return ['no persona'];
-  const values: readonly unknown[] = Array.isArray(value) ? value : [value];
-  return values.map((each) =>
-    typeof each === 'string' && kind !== 'requests' ? each : JSON.stringify(each),
-  );
+  if (kind === 'auth') return Object.keys(entry.auth?.env ?? {});
+  return [value]
+    .flat()
+    .map((each) => (typeof each === 'string' && kind !== 'requests' ? each : JSON.stringify(each)));
 }
