@@ -67,7 +67,7 @@ describe('resources and prompts from a server', () => {
     ).toMatchObject({ accessMode: 'readonly', requiresConsent: false });
   });
 
-  it('are listed with templates and arguments, and can be filtered by text', async () => {
+  it('are listed with templates and arguments', async () => {
     const { call } = await start(OPEN);
     const all = await call('list_resources', {});
     expect(all).toMatchObject({
@@ -88,9 +88,6 @@ describe('resources and prompts from a server', () => {
           { uriTemplate: 'users://{id}/profile', name: 'users', description: 'Profiles' },
         ],
       },
-    });
-    expect(await call('list_resources', { contains: 'GUIDE' })).toMatchObject({
-      value: { resources: [{ uri: 'docs://guide' }], resourceTemplates: [] },
     });
     expect(await call('list_prompts', {})).toMatchObject({
       value: {
@@ -166,7 +163,7 @@ describe('resources and prompts from a server', () => {
         .findings()
         .filter(({ kind }) => kind === 'quarantined')
         .map(({ tool }) => tool),
-    ).toEqual(['"read_resource"', '"echo"', '"mcp_read_resource"']);
+    ).toEqual(['"read_resource"', '"echo"']);
   });
 });
 

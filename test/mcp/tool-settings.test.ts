@@ -274,7 +274,7 @@ const FILES: readonly (readonly [
       },
     },
     [{ name: 'io-github-x-y', transport: { env: { KEY: '${input:api-key}' } } }],
-    [/INPUT_API_KEY/, /is called io-github-x-y/],
+    [/is called io-github-x-y/],
   ],
   [
     'Copilot',
@@ -298,7 +298,7 @@ const FILES: readonly (readonly [
       },
     },
     [{ transport: { kind: 'http' }, timeoutMs: 3_600_000, denyTools: ['b'] }],
-    [/^a\.alwaysAllow: Approvals for tools are ignored/],
+    [/^a: Approvals for tools .* are ignored/],
   ],
   [
     'Windsurf',
@@ -331,7 +331,7 @@ const FILES: readonly (readonly [
       { timeoutMs: 30_000, allowTools: ['a'], denyTools: ['b'] },
       { transport: { env: { KEY: '$KEY' } } },
     ],
-    [/^a\.trust: Approvals for tools are ignored/],
+    [/^a: Approvals for tools .* are ignored/],
   ],
 ];
 

@@ -1,9 +1,7 @@
-import { availableParallelism, homedir } from 'node:os';
+import { homedir } from 'node:os';
 import type { Clock } from '../../core/clock.js';
 import { ToolError } from '../../core/errors.js';
-import { LIMITS } from '../../core/limits.js';
 import { onAbort } from '../../core/listeners.js';
-import { isPlainObject } from '../../core/plain-data.js';
 import { withDeadline } from '../../execution/with-deadline.js';
 import { abortError } from '../../providers/run-attempt.js';
 import { inTime, labelOf, unavailable } from '../login/server-errors.js';
@@ -51,15 +49,11 @@ export interface McpConnectionOptions extends Credentials {
 /** A server's tools as it sent them. */
 export interface RawListing {
   readonly tools: readonly unknown[];
-  /** The names of all tools, including the tools that `isWanted` rejects. */
-  readonly names: readonly string[];
   readonly era: ProtocolEra;
   /** The capabilities that the server declares. */
   readonly capabilities: Readonly<Record<string, unknown>>;
 }
 
-/** Maximum number of names kept for comparison with the settings. */
-const MOST_NAMES = 100_000;
 /** Milliseconds in which a server must prove that it's alive. */
 const PING_TIMEOUT_MS = 5_000;
 const GOODBYE_TIMEOUT_MS = 1_000;
@@ -114,13 +108,6 @@ export class McpConnection {
           const capabilities: Readonly<Record<string, unknown>> = {
             ...client.getServerCapabilities(),
           };
-          const names: string[] = [];
-          const isWanted = (tool: unknown) => {
-            const name: unknown = isPlainObject(tool) ? tool['name'] : undefined;
-            if (typeof name === 'string' && names.length < MOST_NAMES)
-              names.push(name.slice(0, LIMITS.labelLength));
-            return this.#options.isWanted(tool);
-          };
           const tools = await readAllPages(
             (cursor) =>
               client.request(
@@ -128,12 +115,12 @@ export class McpConnection {
                 ANYTHING,
                 options,
               ),
-            { maxTools: this.#server.maxTools, isWanted },
+            { maxTools: this.#server.maxTools, isWanted: this.#options.isWanted },
           ).catch((error: unknown) => {
             if (capabilities['tools'] !== undefined || !isMethodNotFound(error)) throw error;
             return [];
           });
-          return { tools, names, era: client.getProtocolEra() ?? 'legacy', capabilities };
+          return { tools, era: client.getProtocolEra() ?? 'legacy', capabilities };
         });
       }),
     );
@@ -238,13 +225,12 @@ export class McpConnection {
   }
 
   #startOpening(): Promise<Session> {
-    const start = () =>
-      this.#inTime('be ready', this.#server.startupTimeoutMs, this.#closed.signal, (signal) =>
-        this.#withScopes(() => this.#open(signal)),
-      );
-    // Few servers start at once, because many would slow each other down until all time out.
-    // A server's timeout starts with its turn.
-    const opening = this.#server.transport.kind === 'stdio' ? inTurn(start) : start();
+    const opening = this.#inTime(
+      'be ready',
+      this.#server.startupTimeoutMs,
+      this.#closed.signal,
+      (signal) => this.#withScopes(() => this.#open(signal)),
+    );
     opening.catch(() => {
       if (this.#opening === opening) this.#opening = undefined;
     });
@@ -375,23 +361,6 @@ export class McpConnection {
         { details: { timeoutMs } },
       );
     return inTime({ clock: this.#options.clock, timeoutMs, signal }, late, work);
-  }
-}
-
-/** Maximum number of servers that start at the same time in this process. */
-const MOST_STARTING = 2 * availableParallelism();
-let starting = 0;
-const waiting: (() => void)[] = [];
-
-/** Runs `start` once fewer than `MOST_STARTING` other servers are starting. */
-async function inTurn<T>(start: () => Promise<T>): Promise<T> {
-  if (starting >= MOST_STARTING) await new Promise<void>((resolve) => waiting.push(resolve));
-  starting += 1;
-  try {
-    return await start();
-  } finally {
-    starting -= 1;
-    waiting.shift()?.();
   }
 }
 

@@ -2,6 +2,7 @@ import type { Clock } from '../../core/clock.js';
 import { AccessMode } from '../../core/enums.js';
 import { isToolError, ToolError } from '../../core/errors.js';
 import { suggestNames } from '../../core/issues.js';
+import { LIMITS } from '../../core/limits.js';
 import { describeValue } from '../../core/plain-data.js';
 import { RecentMap } from '../../core/recent-map.js';
 import type { PatternEngine } from '../../json-schema/compile-json-schema.js';
@@ -88,7 +89,7 @@ interface Failure {
 const MOST_LISTINGS = 2;
 /** Minimum milliseconds between two listings of a server that keeps announcing changes. */
 const CHANGE_GAP_MS = 250;
-/** Maximum number of tools whose first definition is remembered. */
+/** Maximum number of tools whose name or first definition is remembered. */
 const MOST_REMEMBERED = 10_000;
 
 /** One server: its last listing, the time of the next listing, and the calls to its tools. */
@@ -118,6 +119,8 @@ export class DiscoveredServer {
    * these definitions.
    */
   readonly #first = new RecentMap<string, string>(MOST_REMEMBERED);
+  /** The names in the last listing, including those of tools that the settings exclude. */
+  readonly #names = new Set<string>();
 
   constructor(server: McpServerSettings, options: DiscoveredServerOptions) {
     this.server = server;
@@ -140,8 +143,8 @@ export class DiscoveredServer {
   }
 
   /** Tools of this program for the server's resources and prompts. */
-  get offered(): OfferedTools['tools'] {
-    return this.#listing?.offered.tools ?? new Map();
+  get offered(): OfferedTools {
+    return this.#listing?.offered ?? new Map();
   }
 
   get findings(): readonly McpFinding[] {
@@ -253,7 +256,7 @@ export class DiscoveredServer {
         const offered = this.offered.get(toolName);
         return this.#connection.useIn(session, signal, ({ client, elicitation }, options) => {
           if (offered !== undefined)
-            return offered.answer(input, (method, params) =>
+            return offered.answer(input as Record<string, unknown>, (method, params) =>
               client.request({ method, params }, ANYTHING, options),
             );
           const call = { name: toolName, arguments: input as Record<string, unknown> };
@@ -371,7 +374,6 @@ export class DiscoveredServer {
   #callable(toolName: string): ToolDefinition {
     const { tools, withheld } = this.#table;
     const tool = tools.get(toolName);
-    tool?.available?.(); // Throws the reason if the tool is unavailable.
     if (tool !== undefined) return tool;
     const label = labelOf(this.server.name);
     const called = describeValue(toolName);
@@ -440,6 +442,8 @@ export class DiscoveredServer {
    */
   #isWanted(tool: unknown): boolean {
     const name = (tool as { name?: unknown } | null | undefined)?.name;
+    if (typeof name === 'string' && this.#names.size < MOST_REMEMBERED)
+      this.#names.add(name.slice(0, LIMITS.labelLength));
     return typeof name !== 'string' || isAllowed(name, this.server, this.#options.settings);
   }
 
@@ -450,6 +454,7 @@ export class DiscoveredServer {
     try {
       const listing = await this.#connection.listTools(() => {
         this.#isChanged = this.#isInDoubt = false;
+        this.#names.clear();
       });
       if (this.#closed) return;
       const offered = offeredTools(this.server, listing.capabilities, listing.tools, (tool) =>
@@ -457,8 +462,7 @@ export class DiscoveredServer {
       );
       this.#listing = {
         ...listing,
-        tools: [...listing.tools, ...[...offered.tools.values()].map(({ raw }) => raw)],
-        names: [...listing.names, ...offered.names],
+        tools: [...listing.tools, ...[...offered.values()].map(({ raw }) => raw)],
         offered,
         at: clock.now(),
       };
@@ -476,14 +480,14 @@ export class DiscoveredServer {
     if (this.#listing === undefined) return;
     const before = this.#table;
     const { pins, patternEngine, settings, clock, tell } = this.#options;
-    const { tools, names, offered, era } = this.#listing;
+    const { tools, offered, era } = this.#listing;
     const table = await buildTable(tools, before, {
       server: this.server,
       settings,
       pins,
       patternEngine,
       call: this.callTool.bind(this),
-      names,
+      names: this.#names,
       offered,
       repeatsInHeaders: era === 'modern' && this.server.transport.kind === 'http',
     });

@@ -1,4 +1,4 @@
-import type { Issue } from '../../core/errors.js';
+import { refusal } from '../../core/issues.js';
 import { isPlainObject } from '../../core/plain-data.js';
 
 /** Other names for settings, from ATLAS files and from MCP clients. */
@@ -34,57 +34,38 @@ function spellingOf(name: string): string {
 }
 
 /**
- * Members of a server's settings that are themselves objects of settings. `*` matches every name.
- */
-interface Places {
-  readonly [field: string]: Places;
-}
-export const SERVER_PLACES: Places = { auth: {}, oauth: {}, tools: { '*': {} } };
-
-/**
  * Returns settings under their camelCase names. snake_case and the names of other programs are
- * converted.
+ * converted. Settings that are `undefined` or `null` are dropped. A value that isn't an object is
+ * returned unchanged.
  *
- * Settings that are `null` are dropped. Two spellings of the same setting are reported as an issue.
- * Invalid values are left unchanged.
+ * @param readers Functions that convert the values of some settings, by camelCase name.
+ * @throws ToolError `INVALID_ARGUMENT` for two spellings of the same setting.
  */
 export function spelled(
   given: unknown,
-  places: Places = {},
-): { readonly values: unknown; readonly issues: readonly Issue[] } {
-  if (!isPlainObject(given)) return { values: given, issues: [] };
-  const { '*': each } = places;
-  const issues: Issue[] = [];
-  const names = new Map<string, string>();
-  const values: Record<string, unknown> = {};
+  readers: Readonly<Record<string, (value: unknown) => unknown>> = {},
+): unknown {
+  if (!isPlainObject(given)) return given;
+  const values = new Map<string, unknown>();
   for (const [name, value] of Object.entries(given)) {
-    if (each === undefined && (value === undefined || value === null)) continue;
-    const spelling = each === undefined ? spellingOf(name) : name;
-    const before = names.get(spelling);
-    if (before !== undefined)
-      issues.push({
-        path: [name],
-        message: `${before} and ${name} mean the same setting. Remove one of them.`,
-      });
-    names.set(spelling, name);
-    const inner = each ?? (Object.hasOwn(places, spelling) ? places[spelling] : undefined);
-    const read = inner === undefined ? { values: value, issues: [] } : spelled(value, inner);
-    values[spelling] = read.values;
-    for (const { path, message } of read.issues) issues.push({ path: [name, ...path], message });
+    if (value === undefined || value === null) continue;
+    const spelling = spellingOf(name);
+    if (values.has(spelling))
+      throw refusal('Ambiguous settings', [
+        { path: [name], message: `${spelling} is set twice. Remove one spelling.` },
+      ]);
+    const read = Object.hasOwn(readers, spelling) ? readers[spelling] : undefined;
+    values.set(spelling, read === undefined ? value : read(value));
   }
-  return { values, issues };
+  return Object.fromEntries(values);
 }
 
-/** Converts the path of a setting to the names that the file itself uses. */
-export function asWritten(path: Issue['path'], file: unknown): Issue['path'] {
-  let at = file;
-  return path.map((step) => {
-    if (!isPlainObject(at)) return step;
-    const name =
-      Object.hasOwn(at, step) || typeof step === 'number'
-        ? step
-        : (Object.keys(at).find((key) => spellingOf(key) === step) ?? step);
-    at = at[name];
-    return name;
-  });
+/** Returns a server's settings under their camelCase names. Names of tools stay unchanged. */
+export function spelledServer(given: unknown): unknown {
+  const inner = (value: unknown) => spelled(value);
+  const tools = (value: unknown) =>
+    isPlainObject(value)
+      ? Object.fromEntries(Object.entries(value).map(([name, tool]) => [name, spelled(tool)]))
+      : value;
+  return spelled(given, { auth: inner, oauth: inner, tools });
 }

@@ -102,10 +102,7 @@ function matching(tools: readonly McpToolSetting[], toolName: string): readonly 
  * Overrides earlier settings with later settings. `accessMode` and `sideEffects` are only replaced
  * together, because the old value of one could contradict the new value of the other.
  */
-export function withOverrides(
-  earlier: McpToolOverrides,
-  later: McpToolOverrides,
-): McpToolOverrides {
+function withOverrides(earlier: McpToolOverrides, later: McpToolOverrides): McpToolOverrides {
   if (later.accessMode === undefined && later.sideEffects === undefined)
     return { ...earlier, ...later };
   const { accessMode: _, sideEffects: __, ...rest } = earlier;
