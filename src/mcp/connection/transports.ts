@@ -104,7 +104,7 @@ export async function createTransport(
   };
   const options = {
     requestInit: { headers: { ...headers } },
-    fetch: login?.watch(send) ?? send,
+    fetch: send,
     ...(login && { authProvider: login }),
   };
   switch (kind) {

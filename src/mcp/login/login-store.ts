@@ -21,9 +21,6 @@ export interface Login {
   readonly wanted?: string;
 }
 
-/** Maximum number of attempts to write a login that other processes are also writing. */
-const MOST_ATTEMPTS = 16;
-
 /**
  * Returns the key for the login at a server: a digest of its URL, so that no other server gets its
  * tokens.
@@ -38,22 +35,12 @@ export async function updateLogin(
   key: string,
   change: (login: Login) => Login | undefined,
 ): Promise<void> {
-  for (let attempt = 1; attempt <= MOST_ATTEMPTS; attempt++) {
+  for (;;) {
     const before = await store.get(key);
     const after = change(loginOf(before));
-    if (
-      await store.compareAndSet(
-        key,
-        before,
-        after === undefined ? undefined : JSON.stringify(after),
-      )
-    )
-      return;
+    const text = after === undefined ? undefined : JSON.stringify(after);
+    if (await store.compareAndSet(key, before, text)) return;
   }
-  throw new ToolError(
-    'STATE_UNAVAILABLE',
-    'Could not save the login: another process keeps changing it. Try again.',
-  );
 }
 
 /**

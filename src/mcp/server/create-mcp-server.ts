@@ -125,7 +125,7 @@ export function createMcpServer(
   registry: ToolMetadataRegistry,
   given: McpServerOptions = {},
 ): McpToolServer {
-  const options = checkServerOptions(registry, given);
+  const options = checkServerOptions(given);
   const { policy, store, approvalKey, clock = systemClock, onError } = options;
   const executor =
     options.executor ??

@@ -1,5 +1,4 @@
 import type { AuthInfo, McpServer, Server } from '@modelcontextprotocol/server';
-import { systemClock } from '../../core/clock.js';
 import { LOOPBACK_HOSTS } from '../../host/addresses.js';
 import { createCors } from '../../host/cors.js';
 import { listen, type RunningServer } from '../../host/listen.js';
@@ -53,21 +52,13 @@ export function createHttpFace(
   });
   const {
     maxSessions,
-    sessionIdleMs,
-    clock = systemClock,
     token,
     verify,
     resource = {},
     allowedHosts = LOOPBACK_HOSTS,
     allowedOrigins = allowedHosts,
   } = options;
-  const sessions = legacySessions({
-    sdk,
-    connect: () => connect(true),
-    maxSessions,
-    idleMs: sessionIdleMs,
-    clock,
-  });
+  const sessions = legacySessions({ sdk, connect: () => connect(true), maxSessions });
   const tokens = verify && createVerifiedTokens(verify, resource, PATH);
   const guard = createGuard({
     allowedHosts,
@@ -90,8 +81,7 @@ export function createHttpFace(
       isOpen: preflight !== undefined || metadata !== undefined,
     });
     if (!admission.ok) return rpcRefusal(admission.message, admission.status, admission.headers);
-    if (preflight !== undefined)
-      return new Response(null, { status: 204, headers: withParameters(preflight, request) });
+    if (preflight !== undefined) return new Response(null, { status: 204, headers: preflight });
     if (metadata !== undefined) return Response.json(metadata);
     const authInfo = (verify === undefined ? given : undefined) ?? authInfoOf(request, admission);
     const passed = authInfo === undefined ? {} : { authInfo };
@@ -124,20 +114,6 @@ export function createHttpFace(
       await Promise.all([modern.close(), sessions.close()]);
     },
   };
-}
-
-/**
- * Returns the headers for the response to a preflight request. They also allow `Mcp-Param-*`
- * headers.
- */
-function withParameters(
-  preflight: Readonly<Record<string, string>>,
-  request: Request,
-): Readonly<Record<string, string>> {
-  const allowed = 'access-control-allow-headers';
-  const asked = request.headers.get('access-control-request-headers') ?? '';
-  const parameters = asked.match(/\bmcp-param-[\w-]+/gi) ?? [];
-  return { ...preflight, [allowed]: [preflight[allowed], ...parameters].join(', ') };
 }
 
 /**
