@@ -41,7 +41,6 @@ const PETS = {
       get: { operationId: 'getPet', description: 'Returns a pet' },
       delete: {
         operationId: 'deletePet',
-        deprecated: true,
         'x-tooldex': { requiresConsent: true },
       },
     },
@@ -140,7 +139,6 @@ describe('toolsFromOpenApi', () => {
       accessMode: 'write',
       dangerLevel: 'high',
       requiresConsent: true,
-      priority: 3,
     });
     expect(registry.require('addPet').idempotencyKey).not.toBe(true);
   });
@@ -238,47 +236,23 @@ describe('toolsFromOpenApi', () => {
     expect(server.seen).toEqual([]);
   });
 
-  it('follows redirects of reads only below the base URL', async () => {
-    const elsewhere = await serveDocument(PETS);
-    closers.push(elsewhere.close);
+  it("doesn't follow redirects", async () => {
     const { call, server } = await served(
       PETS,
       { auth: { key: 'k' } },
-      {
-        getPet: ({ url }) => ({
-          status: 302,
-          headers: { location: url.endsWith('/1') ? '/pets' : `${elsewhere.baseUrl}/pets` },
-          body: '',
-        }),
-      },
+      { getPet: () => ({ status: 302, headers: { location: '/pets' }, body: '' }) },
     );
-    expect(await call('getPet', { id: '1' })).toMatchObject({ value: { operation: 'listPets' } });
-    expect(await call('getPet', { id: '2' })).toMatchObject({
+    expect(await call('getPet', { id: '1' })).toMatchObject({
       status: 'error',
       message:
         'The API answered 302 Found. It redirects to another address, which is not followed.',
     });
-    expect([server.seen.length, elsewhere.seen.length]).toEqual([3, 0]);
+    expect(server.seen).toHaveLength(1);
   });
 
-  it('returns JSON responses as the value and describes how to request the next page', async () => {
-    const { call } = await served(
-      PETS,
-      {},
-      {
-        listPets: () => ({
-          headers: { link: '<https://pets.example/v1/pets?page=2&limit=5>; rel="next"' },
-          body: '[{"id":1}]',
-        }),
-      },
-    );
-    expect(await call('listPets')).toMatchObject({
-      value: [{ id: 1 }],
-      content: [
-        { text: '[{"id":1}]' },
-        { text: 'There are more results. Call again with page=2&limit=5.' },
-      ],
-    });
+  it('returns JSON responses as the value', async () => {
+    const { call } = await served(PETS, {}, { listPets: () => ({ body: '[{"id":1}]' }) });
+    expect(await call('listPets')).toMatchObject({ value: [{ id: 1 }] });
   });
 
   it('returns the status and body of a failed request', async () => {
@@ -407,7 +381,7 @@ describe('documents for toolsFromOpenApi', () => {
         '/a': {
           put: {
             operationId: 'putA',
-            parameters: [{ in: 'body', name: 'b', schema: { type: 'string', 'x-nullable': true } }],
+            parameters: [{ in: 'body', name: 'b', schema: { type: 'string' } }],
           },
         },
       },
@@ -415,7 +389,7 @@ describe('documents for toolsFromOpenApi', () => {
     const { baseUrl, registry } = await load(swagger);
     expect(baseUrl).toBe('https://a.example/v2');
     expect(registry.require('putA').inputJsonSchema).toMatchObject({
-      properties: { body: { type: ['string', 'null'] } },
+      properties: { body: { type: 'string' } },
     });
 
     const file = join(mkdtempSync(join(tmpdir(), 'openapi-')), 'a.yaml');
@@ -486,7 +460,7 @@ describe('documents for toolsFromOpenApi', () => {
     expect([...registry].map(({ name }) => name)).toEqual(['a']);
     expect(registry.require('a').inputJsonSchema).toMatchObject({ properties: { q: {}, r: {} } });
     expect(findings.map(({ kind, tool, message }) => `${kind} ${tool}: ${message}`)).toEqual([
-      'changed a: Expected the style of the query parameter "p" as one of form, spaceDelimited, pipeDelimited, deepObject, got "matrix". It\'s left out.',
+      'changed a: Expected the style of the query parameter "p" as one of form, deepObject, got "matrix". It\'s left out.',
       'changed a: Expected a reference to a schema inside the document, got "file:///etc/passwd#/root". Any value is allowed there.',
       'changed a: Expected a reference to a schema inside the document, got "#/components/schemas/Missing". Any value is allowed there.',
       'refused b: Expected the style of the path parameter "x" as one of simple, got "matrix".',
