@@ -116,20 +116,12 @@ describe('conversations over a gateway', () => {
     },
   );
 
-  it('without a session, calls use the conversation from the context option, or none with one warning', async () => {
+  it('without a session, calls use the conversation from the context option, or none', async () => {
     const { open } = WAYS.find(({ way }) => way === 'SDK 2 clients (2026 protocol) over HTTP')!;
-    const told: unknown[] = [];
-    const onError = (error: unknown) => told.push(error);
-    expect(new Set(await conversations(open, { onError }))).toEqual(
+    expect(new Set(await conversations(open))).toEqual(
       new Set(['[{"type":"text","text":"none"}]']),
     );
-    expect(told).toEqual([
-      expect.objectContaining({
-        message: expect.stringContaining('Return a conversationId from "context".') as string,
-      }),
-    ]);
-    const named = { context: () => ({ conversationId: 'c1' }), onError };
+    const named = { context: () => ({ conversationId: 'c1' }) };
     expect((await conversations(open, named))[0]).toContain('c1');
-    expect(told).toHaveLength(1);
   });
 });

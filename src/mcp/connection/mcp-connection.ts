@@ -97,7 +97,7 @@ export class McpConnection {
    *
    * @param onStart Called once a session is open. The listing reflects every change made before
    * that.
-   * @throws ListingError, ToolError, or any error from the transport.
+   * @throws ToolError, or any error from the transport.
    */
   async listTools(onStart: () => void): Promise<RawListing> {
     return this.#inTime('list its tools', this.#server.startupTimeoutMs, undefined, (signal) =>

@@ -64,7 +64,7 @@ export async function writeLockFile(file: string, pins: PinTable): Promise<strin
  * Returns the text for a lock file: indented JSON, sorted by server and tool, with sorted keys.
  * Equal pins produce identical bytes, no matter in which order they were approved.
  */
-export function lockTextOf(pins: PinTable): string {
+function lockTextOf(pins: PinTable): string {
   const servers: Record<string, Record<string, unknown>> = Object.create(null) as never;
   for (const { server, tool, digest, definition } of sortedPins(pins)) {
     servers[server] ??= Object.create(null) as Record<string, unknown>;

@@ -9,8 +9,6 @@ import { canShow, type AskedBefore, type By, type Reply } from './tool-calls.js'
 
 interface ConnectionParts extends OfferParts {
   readonly codec: RequestStateCodec<AskedBefore>;
-  /** Warns about calls without a conversation. */
-  readonly warnAlone: () => void;
 }
 
 const INSTRUCTIONS = `More tools exist than are listed: find them with ${FIND_TOOLS}, and call them with ${CALL_TOOL}.`;
@@ -22,7 +20,7 @@ const INSTRUCTIONS = `More tools exist than are listed: find them with ${FIND_TO
  * conversation, unless the program specifies another. Standalone requests have no conversation.
  */
 export function createConnection(parts: ConnectionParts, lasts: boolean): Server {
-  const { sdk, options, tools, calls, codec, warnAlone } = parts;
+  const { sdk, options, tools, calls, codec } = parts;
   const conversation = lasts ? { conversationId: randomUUID() } : {};
   const isSearched = tools.isSearched(typeof options.context === 'object' ? options.context : {});
   const instructions = [options.instructions, isSearched && INSTRUCTIONS].filter(Boolean);
@@ -32,6 +30,8 @@ export function createConnection(parts: ConnectionParts, lasts: boolean): Server
     {
       capabilities: { tools: { listChanged: true }, ...offers.capabilities },
       requestState: { verify: (state, request) => codec.verify(state, request) },
+      // Reports all changes of one turn of the event loop together.
+      debouncedNotificationMethods: ['notifications/tools/list_changed'],
       ...(instructions.length > 0 && { instructions: instructions.join('\n\n') }),
     },
   );
@@ -57,9 +57,7 @@ export function createConnection(parts: ConnectionParts, lasts: boolean): Server
     request: ServerContext,
   ): Reply | undefined => {
     const entry = tools.get(name, by.context);
-    if (entry === undefined) return undefined;
-    if (by.context.conversationId === undefined) warnAlone();
-    return calls.call({ entry, input, ...by }, request);
+    return entry && calls.call({ entry, input, ...by }, request);
   };
 
   server.setRequestHandler('tools/list', (_, request) => ({

@@ -142,15 +142,8 @@ export function createMcpServer(
   const open = new Set<{ close(): Promise<void> }>();
   const told = new Set<() => unknown>();
   let isClosed = false;
-  let stopGathering: (() => void) | undefined;
-  // Reports all changes of one turn of the event loop together.
-  // It doesn't wait longer, because clients use the old definitions until then.
-  const tellChange = () => {
-    stopGathering = undefined;
-    for (const tell of told) tell();
-  };
   const stopListening = registry.onChange(() => {
-    stopGathering ??= clock.after(0, tellChange, { background: true });
+    for (const tell of told) tell();
   });
 
   const prepare = once(async () => {
@@ -161,9 +154,8 @@ export function createMcpServer(
         contextOf(sdk, options, request).principal ?? ownerOf(options, request.http?.authInfo),
     });
     const calls = new ToolCalls({ sdk, executor, codec, running, now: () => clock.now() });
-    const warnAlone = once(() => onError?.(new Error(NO_CONVERSATION)));
     const connect = (lasts: boolean) => {
-      const server = createConnection({ sdk, options, tools, calls, codec, warnAlone }, lasts);
+      const server = createConnection({ sdk, options, tools, calls, codec }, lasts);
       if (lasts) {
         const tell = () => server.sendToolListChanged().catch(() => undefined); // The client may be gone.
         told.add(tell);
@@ -250,16 +242,12 @@ export function createMcpServer(
     async close() {
       isClosed = true;
       stopListening();
-      stopGathering?.();
       running.close();
       await Promise.all([...open].map((each) => each.close()));
       if (options.executor === undefined) await executor.close();
     },
   };
 }
-
-const NO_CONVERSATION =
-  'Requests without a session have no conversation, so the policy can\'t track what their calls read. Return a conversationId from "context".';
 
 async function importServerSdk(): Promise<ServerSdk> {
   const missing = missingPackage('@modelcontextprotocol/server');
