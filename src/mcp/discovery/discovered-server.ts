@@ -41,18 +41,12 @@ import type {
 } from './discovery-options.js';
 import {
   declaredPart,
+  digestIn,
   joinDefinitions,
   mcpProviderOf,
   takesServedSchema,
 } from './join-definitions.js';
-import {
-  buildTable,
-  changeOf,
-  digestIn,
-  EMPTY_TABLE,
-  isServed,
-  type ToolTable,
-} from './tool-table.js';
+import { buildTable, changeOf, EMPTY_TABLE, isServed, type ToolTable } from './tool-table.js';
 
 interface DiscoveredServerOptions extends Omit<
   McpConnectionOptions,

@@ -12,7 +12,6 @@ import { findingOf, quoted, type McpFinding } from '../translate/foreign-text.js
 import { isAllowed, spellingsOf } from '../translate/tool-names.js';
 import { wrongMirroredHeader } from '../translate/mirrored-headers.js';
 import { translateMcpTool, type McpTranslation } from '../translate/translate-mcp-tool.js';
-import { mcpProviderOf } from './join-definitions.js';
 import type { McpChange, PinAnswer, PinGuard } from './discovery-options.js';
 
 /** The tools of one server, created from one listing. */
@@ -103,12 +102,6 @@ const served = new WeakSet<ToolDefinition>();
 /** Returns true for a tool that discovery created and nobody has changed or joined since. */
 export function isServed(tool: ToolDefinition): boolean {
   return served.has(tool);
-}
-
-/** Returns the digest of the server's tool that answers a definition's calls. */
-export function digestIn({ providers = [] }: ToolDefinition): string | undefined {
-  const digest = mcpProviderOf(providers)?.config?.['digest'];
-  return typeof digest === 'string' ? digest : undefined;
 }
 
 const isSame = (one: ToolDefinition, other: ToolDefinition) =>

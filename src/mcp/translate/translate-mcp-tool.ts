@@ -100,8 +100,7 @@ export function translateMcpTool(
       toolName,
       texts,
     };
-  const { extras, ...words } = settingsOf(forAll, toolName);
-  const server = { ...forAll, ...words };
+  const server = { ...forAll, ...settingsOf(forAll, toolName) };
   const named = mcpToolName(server.name, toolName);
   if ('refused' in named) return { refused: named.refused, toolName, texts };
   const input = inputSchemaOf(raw.inputSchema ?? raw.input_schema ?? raw.parameters, engine);
@@ -126,12 +125,10 @@ export function translateMcpTool(
       `MCP tool '${quoted(toolName.trim()).slice(1, -1)}' from server '${server.name || 'default'}'`,
     version: labelOf(raw.version) ?? server.overrides.version ?? '1.0.0',
     ...mergeAxes(raw.annotations, server),
-    ...picked(server.overrides, ['category']),
     timeoutMs: server.timeoutMs,
     auth: auth.auth,
     ...(capabilities.length > 0 && { capabilities }),
     ...allowlistOf(raw, server),
-    ...extras,
     providers: [{ name: 'mcp', config: { server: server.name, tool: toolName } }],
     metadata: metadataOf(raw),
   };
@@ -262,7 +259,7 @@ function mergeAxes(
   annotations: unknown,
   { trusted, overrides }: Pick<McpServerSettings, 'trusted' | 'overrides'>,
 ): AnnotatedAxes {
-  const { version: _, category: __, ...said } = overrides;
+  const { version: _, ...said } = overrides;
   const open = said.sideEffects === undefined && said.accessMode === undefined;
   const { accessMode, ...hints } = axesFromAnnotations(annotations, { trusted: trusted && open });
   const merged = { ...DEFAULTS, ...hints, ...said };
