@@ -255,7 +255,7 @@ export class McpConnection {
   }
 
   async #openOnce(signal: AbortSignal): Promise<Session> {
-    const { clientInfo, env, packages, onElicit, elicitUrls, onToolsChanged, onDoubt, clock } =
+    const { clientInfo, env, packages, onElicit, elicitUrls, onToolsChanged, onDoubt } =
       this.#options;
     const { name, transport: given, startupTimeoutMs } = this.#server;
     const { Client } = await packages.client();
@@ -284,7 +284,7 @@ export class McpConnection {
           ? { mode: 'auto', probe: { timeoutMs: startupTimeoutMs / 3 } }
           : { mode: 'legacy' },
     });
-    const elicitation = onElicit && elicitationOf(name, onElicit, clock);
+    const elicitation = onElicit && elicitationOf(name, onElicit);
     if (elicitation !== undefined)
       client.setRequestHandler('elicitation/create', ({ params }, { mcpReq }) =>
         elicitation.answer(params, mcpReq.signal),

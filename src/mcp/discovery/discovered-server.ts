@@ -1,7 +1,6 @@
 import type { Clock } from '../../core/clock.js';
 import { AccessMode } from '../../core/enums.js';
 import { isToolError, ToolError } from '../../core/errors.js';
-import { suggestNames } from '../../core/issues.js';
 import { LIMITS } from '../../core/limits.js';
 import { describeValue } from '../../core/plain-data.js';
 import { RecentMap } from '../../core/recent-map.js';
@@ -143,13 +142,12 @@ export class DiscoveredServer {
 
   get findings(): readonly McpFinding[] {
     const { name } = this.server;
-    const { size } = this.#table.tools;
     const own = (kind: McpFinding['kind'], message: string) =>
       Object.freeze([findingOf(kind, name, message), ...this.#table.findings]);
     if (this.#failure !== undefined)
       return own(
         'unreachable',
-        `${labelOf(name)} could not list its tools: ${this.#failure.reason}${size === 0 ? '' : `; the ${size} tools listed last stay in use`}`,
+        `${labelOf(name)} could not list its tools: ${this.#failure.reason}`,
       );
     if (this.#listing === undefined && this.#running !== undefined)
       return own(
@@ -161,23 +159,24 @@ export class DiscoveredServer {
 
   get status(): McpServerStatus {
     const { stderr } = this.#connection;
-    const facts = {
+    const { error: _, ...failure } = this.#failure ?? {};
+    return Object.freeze({
       server: this.server.name,
+      state: this.#state,
       tools: this.#table.tools.size,
       findings: this.findings,
       lastDiscoveredAt: this.#listing?.at ?? null,
       era: this.#listing?.era ?? null,
       ...(stderr !== '' && { stderr }),
-    };
-    if (this.#closed) return Object.freeze({ ...facts, state: 'closed' });
-    if (this.#failure !== undefined) {
-      const { reason, failures, nextAttemptAt } = this.#failure;
-      const state = this.#isLeftAlone ? 'backing-off' : 'failed';
-      return Object.freeze({ ...facts, state, reason, failures, nextAttemptAt });
-    }
-    if (this.#listing !== undefined)
-      return Object.freeze({ ...facts, state: this.#isLeftAlone ? 'ready' : 'stale' });
-    return Object.freeze({ ...facts, state: this.#running === undefined ? 'idle' : 'discovering' });
+      ...failure,
+    });
+  }
+
+  get #state(): McpServerStatus['state'] {
+    if (this.#closed) return 'closed';
+    if (this.#failure !== undefined) return this.#isLeftAlone ? 'backing-off' : 'failed';
+    if (this.#listing !== undefined) return this.#isLeftAlone ? 'ready' : 'stale';
+    return this.#running === undefined ? 'idle' : 'discovering';
   }
 
   /**
@@ -377,8 +376,7 @@ export class DiscoveredServer {
       throw refused(`The tool ${called} of ${label} is withheld: ${reason}`);
     if (!isAllowed(toolName, this.server, this.#options.settings))
       throw refused(`The settings don't allow the tool ${called} of ${label}.`);
-    const meant = suggestNames(toolName, [...tools.keys()]).join(' or ');
-    throw refused(`${label} has no tool ${called}.${meant ? ` Did you mean ${meant}?` : ''}`);
+    throw refused(`${label} has no tool ${called}.`);
   }
 
   /**

@@ -23,8 +23,17 @@ import type { McpFinding } from '../translate/foreign-text.js';
 export const WAIT_MS = 10_000;
 
 /** The state of one server. */
-export type McpServerStatus = {
+export interface McpServerStatus {
   readonly server: string;
+  /**
+   * - idle: not contacted yet, or the settings aren't enabled
+   * - discovering: contacted for the first time, without a response yet
+   * - stale: the last listing is older than the interval, or the server has announced changes; it
+   *   stays in use until the next listing
+   * - backing-off: the last listing failed, and the server isn't contacted before `nextAttemptAt`
+   * - failed: the last listing failed, and the next refresh tries again
+   */
+  readonly state: 'idle' | 'discovering' | 'ready' | 'stale' | 'backing-off' | 'failed' | 'closed';
   /** The number of the server's usable tools. Tools stay usable while the server is unreachable. */
   readonly tools: number;
   readonly findings: readonly McpFinding[];
@@ -40,30 +49,13 @@ export type McpServerStatus = {
    * it wrote nothing.
    */
   readonly stderr?: string;
-} & (
-  | {
-      /**
-       * - idle: not contacted yet, or the settings aren't enabled
-       * - discovering: contacted for the first time, without a response yet
-       * - stale: the last listing is older than the interval, or the server has announced changes;
-       *   it stays in use until the next listing
-       */
-      readonly state: 'idle' | 'discovering' | 'ready' | 'stale' | 'closed';
-    }
-  | {
-      /**
-       * The last listing failed. The server isn't contacted before `nextAttemptAt`; the next
-       * refresh after that tries again.
-       */
-      readonly state: 'backing-off' | 'failed';
-      /** The reason for the last failure. */
-      readonly reason: string;
-      /** The number of failures in a row. */
-      readonly failures: number;
-      /** Time of the next attempt, in milliseconds since 1970. */
-      readonly nextAttemptAt: number;
-    }
-);
+  /** The reason for the last failure. Missing, like the next two, if the last listing succeeded. */
+  readonly reason?: string;
+  /** The number of failures in a row. */
+  readonly failures?: number;
+  /** Time of the next attempt, in milliseconds since 1970. */
+  readonly nextAttemptAt?: number;
+}
 
 /** The tools of a server that are new, changed or removed, by their registered names. */
 export interface McpChange {

@@ -148,7 +148,7 @@ export class DefinitionPins {
    * @param file
    * @default the file passed to `load`, or else `tooldex-pins.json`
    * @throws ToolError `INVALID_ARGUMENT` if another process has changed the file or it can't be
-   * written, `LIMIT_EXCEEDED` above 16 Mi characters.
+   * written.
    */
   async save(file: string = this.#file ?? DEFAULT_LOCK_FILE): Promise<void> {
     if (file === this.#file && (await readLockFile(file)) !== this.#text)

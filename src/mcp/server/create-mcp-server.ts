@@ -181,7 +181,8 @@ export function createMcpServer(
   // Checked again, because the server may have been closed while the SDK was loading.
   const start = async () => {
     const started = await prepare();
-    if (isClosed) throw closedError();
+    if (isClosed)
+      throw new ToolError('TOOL_UNAVAILABLE', 'This server is closed. Create a new one.');
     return started;
   };
 
@@ -232,10 +233,6 @@ export function createMcpServer(
         await Promise.all([face.close(), listening.close()]);
       };
       const listed: RunningServer = Object.freeze({ url: listening.url, close: closeBoth });
-      if (isClosed) {
-        await closeBoth();
-        throw closedError();
-      }
       open.add(listed);
       return listed;
     },
@@ -256,8 +253,4 @@ async function importServerSdk(): Promise<ServerSdk> {
     import('@modelcontextprotocol/server/stdio').catch(missing),
   ]);
   return { ...sdk, serveStdio, StdioServerTransport };
-}
-
-function closedError(): ToolError {
-  return new ToolError('TOOL_UNAVAILABLE', 'This server is closed. Create a new one.');
 }
