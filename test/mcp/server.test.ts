@@ -532,7 +532,7 @@ it('all invalid options are reported in one error, without the token', () => {
   };
   let message = '';
   try {
-    createMcpServer(registry, wrong as never);
+    createMcpServer(registry, wrong);
   } catch (error) {
     expect(isToolError(error, 'INVALID_ARGUMENT')).toBe(true);
     message = (error as Error).message;

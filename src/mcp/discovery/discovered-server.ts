@@ -32,12 +32,7 @@ import type { ServerListing } from '../pins/definition-changes.js';
 import type { McpServerSettings, McpSettings } from '../settings/read-mcp-settings.js';
 import { findingOf, quoted, type McpFinding } from '../translate/foreign-text.js';
 import { isAllowed } from '../translate/tool-names.js';
-import type {
-  HeadersFor,
-  McpDiscoveryEvent,
-  McpServerStatus,
-  PinGuard,
-} from './discovery-options.js';
+import type { HeadersFor, McpChange, McpServerStatus, PinGuard } from './discovery-options.js';
 import {
   declaredPart,
   digestIn,
@@ -58,7 +53,8 @@ interface DiscoveredServerOptions extends Omit<
   readonly settings: McpSettings;
   readonly logins: LoginStore;
   readonly headers?: HeadersFor | undefined;
-  readonly tell: (event: McpDiscoveryEvent) => void;
+  /** Reports changed tools. */
+  readonly tell: (change: McpChange) => void;
 }
 
 interface Listing extends RawListing {
@@ -440,8 +436,7 @@ export class DiscoveredServer {
   }
 
   async #list(): Promise<void> {
-    const { clock, tell } = this.#options;
-    const server = this.server.name;
+    const { clock } = this.#options;
     this.#askedAt = clock.now();
     try {
       const listing = await this.#connection.listTools(() => {
@@ -460,7 +455,6 @@ export class DiscoveredServer {
       };
       this.#failure = undefined;
       await this.#rebuild();
-      tell({ type: 'listed', at: clock.now(), server, tools: this.#table.tools.size });
     } catch (error) {
       this.#isInDoubt = true;
       if (!this.#closed) this.#failed(error);
@@ -471,7 +465,7 @@ export class DiscoveredServer {
   async #rebuild(): Promise<void> {
     if (this.#listing === undefined) return;
     const before = this.#table;
-    const { pins, patternEngine, settings, clock, tell } = this.#options;
+    const { pins, patternEngine, settings, tell } = this.#options;
     const { tools, offered, era } = this.#listing;
     const table = await buildTable(tools, before, {
       server: this.server,
@@ -488,16 +482,15 @@ export class DiscoveredServer {
       if (!this.#first.has(toolName)) this.#first.set(toolName, digestIn(tool)!);
     this.#table = table;
     const change = changeOf(this.server.name, before, table);
-    if (change !== undefined) tell({ type: 'changed', at: clock.now(), ...change });
+    if (change !== undefined) tell(change);
   }
 
   #failed(error: unknown): void {
-    const { clock, random, tell } = this.#options;
+    const { clock, random } = this.#options;
     const failures = (this.#failure?.failures ?? 0) + 1;
     const reason = describeConnectionFailure(error);
     const nextAttemptAt = clock.now() + Math.ceil(exponentialBackoff(failures, { random }));
     this.#failure = { error, reason, failures, nextAttemptAt };
-    tell({ type: 'failed', at: clock.now(), server: this.server.name, reason, nextAttemptAt });
   }
 
   /**
@@ -509,8 +502,7 @@ export class DiscoveredServer {
     // A listing in progress may have started before this change.
     this.#isChanged = true;
     if (this.#cancelTimer !== undefined) return;
-    const { clock, tell } = this.#options;
-    tell({ type: 'list-changed', at: clock.now(), server: this.server.name });
+    const { clock } = this.#options;
     this.#cancelTimer = clock.after(
       Math.max(0, this.#askedAt + CHANGE_GAP_MS - clock.now()),
       () => {

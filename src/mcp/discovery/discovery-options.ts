@@ -65,15 +65,6 @@ export interface McpChange {
   readonly removed: readonly string[];
 }
 
-/** An event of discovery. `at` is in milliseconds since 1970. */
-export type McpDiscoveryEvent = { readonly at: number; readonly server: string } & (
-  | { readonly type: 'listed'; readonly tools: number }
-  | { readonly type: 'failed'; readonly reason: string; readonly nextAttemptAt: number }
-  | ({ readonly type: 'changed' } & McpChange)
-  /** The server announced that its tools have changed, so they're listed again. */
-  | { readonly type: 'list-changed' }
-);
-
 /** Decides if a definition may be used. `DefinitionPins` is one implementation. */
 export interface PinGuard {
   check(server: string, tool: unknown): PinAnswer | Promise<PinAnswer>;
@@ -109,8 +100,6 @@ export interface McpDiscoveryOptions {
   readonly waitMs?: number;
   /** The client name and version that servers see. @default tooldex */
   readonly clientInfo?: McpConnectionOptions['clientInfo'];
-  /** Receives every event. Errors thrown by it are ignored. @default none */
-  readonly onEvent?: (event: McpDiscoveryEvent) => void;
   /** Answers questions that servers ask the user during a call. Without it, such calls fail. */
   readonly onElicit?: OnElicit;
   /**
@@ -150,7 +139,6 @@ export const discoveryOptions = z.strictObject({
     .object({ name: z.string().min(1), version: z.string().min(1) })
     .loose()
     .default({ name: 'tooldex', version: '1' }),
-  onEvent: aFunction<NonNullable<McpDiscoveryOptions['onEvent']>>().optional(),
   onElicit: aFunction<OnElicit>().optional(),
   elicitUrls: z.boolean().default(false),
   headers: aFunction<HeadersFor>().optional(),

@@ -13,7 +13,7 @@ import { poisonedTexts, type PoisonedText } from '../../core/poisoned-text.js';
 import type { ToolAuth, ToolOptions } from '../../tool/tool-options.js';
 import type { JsonSchema } from '../../tool/tool-schema.js';
 import type { McpServerAuth, McpServerSettings } from '../settings/read-mcp-settings.js';
-import { picked, settingsOf, without } from '../settings/tool-settings.js';
+import { settingsOf, without } from '../settings/tool-settings.js';
 import { inputSchemaOf, soundSchema } from './foreign-schema.js';
 import { cleanText, labelOf, quoted } from './foreign-text.js';
 import { mcpToolName } from './tool-names.js';
