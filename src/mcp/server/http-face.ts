@@ -192,7 +192,7 @@ function legacySessions(
     const [oldest] = sessions;
     if (oldest === undefined || sessions.size <= maxSessions) return;
     sessions.delete(oldest[0]);
-    void oldest[1].server.close();
+    void oldest[1].server.close().catch(() => undefined);
   };
 
   const start = async (request: Request, { owner, ...auth }: Sender): Promise<Response> => {
