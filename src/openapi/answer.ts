@@ -16,8 +16,9 @@ const TRANSIENT = new Set([408, 425, 429, 502, 503, 504]);
  * Converts an HTTP response to a tool's result: JSON becomes the value, text becomes text, and
  * images and audio become content.
  *
- * A failed request becomes a `fail` with status and body. If a readonly call may succeed later,
- * throws instead, so that the executor retries it.
+ * If the response's `Link` header names a next page (RFC 8288), the result tells the model which
+ * arguments request that page. A failed request becomes a `fail` with status and body. If a
+ * readonly call may succeed later, throws instead, so that the executor retries it.
  *
  * @throws ToolError `PROVIDER_UNAVAILABLE` for such a response.
  */
@@ -41,11 +42,15 @@ export async function readAnswer(
     return ok({ mediaType, bytes: bytes.length }, { content: [content] });
   }
   if (body.includes('\u0000')) return ok({ mediaType, bytes: bytes.length });
-  if (!isCut) return ok(value);
-  const note =
-    'The response is larger than 4 MiB, and only the start was read. Request less at a time.';
+  const next = nextPage(response);
+  const notes = [
+    isCut &&
+      'The response is larger than 4 MiB, and only the start was read. Request less at a time.',
+    next !== undefined && `There are more results. Call again with ${next}.`,
+  ].filter((note) => typeof note === 'string');
+  if (notes.length === 0) return ok(value);
   const shown = typeof value === 'string' ? value : JSON.stringify(value);
-  return ok(value, { content: [text(shown), text(note)] });
+  return ok(value, { content: [shown, ...notes].map((each) => text(each)) });
 }
 
 function isJson(mediaType: string): boolean {
@@ -61,11 +66,13 @@ function jsonOr(body: string): unknown {
 }
 
 function failed(
-  response: Response,
+  { status, statusText, headers }: Response,
   body: unknown,
-  { isReadonly, needsCredentials }: Parameters<typeof readAnswer>[1],
+  {
+    isReadonly,
+    needsCredentials,
+  }: { readonly isReadonly: boolean; readonly needsCredentials: boolean },
 ): ToolResult {
-  const { status, statusText } = response;
   const said = isPlainObject(body)
     ? [body['message'], body['error'], body['detail'], body['title']].find(
         (each) => typeof each === 'string',
@@ -79,12 +86,26 @@ function failed(
     status >= 300 && status < 400 && ' It redirects to another address, which is not followed.',
   ].filter((part) => typeof part === 'string');
   const message = reason.join('');
-  // The cause has the header `Retry-After`.
-  if (isReadonly && TRANSIENT.has(status))
-    throw new ToolError('PROVIDER_UNAVAILABLE', message, { details: { status }, cause: response });
+  if (isReadonly && TRANSIENT.has(status)) {
+    const retryAfter = headers.get('retry-after');
+    throw new ToolError('PROVIDER_UNAVAILABLE', message, {
+      details: { status, ...(retryAfter !== null && { retryAfter }) },
+    });
+  }
   const shown = typeof body === 'string' ? body : JSON.stringify(body);
   return fail(message, {
     status,
     body: shown.length > LONGEST_ERROR ? `${shown.slice(0, LONGEST_ERROR)}…` : body,
   });
+}
+
+/**
+ * Returns the arguments that request the next page, such as `page=2`. They come from the query of
+ * the next URL in the `Link` header.
+ */
+function nextPage({ headers, url }: Response): string | undefined {
+  const link = /<([^<>]{1,4096})>\s*;[^,<]*\brel="?next\b/.exec(headers.get('link') ?? '')?.[1];
+  if (link === undefined || !URL.canParse(link, url || 'http://localhost')) return undefined;
+  const { search } = new URL(link, url || 'http://localhost');
+  return search.slice(1, 501) || undefined;
 }

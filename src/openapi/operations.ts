@@ -15,7 +15,7 @@ export interface Parameter {
   readonly name: string;
   readonly in: 'path' | 'query' | 'header';
   /** The style of the value. Parameters with a media type have the style `json`. */
-  readonly style: 'simple' | 'form' | 'deepObject' | 'json';
+  readonly style: 'simple' | 'form' | 'spaceDelimited' | 'pipeDelimited' | 'deepObject' | 'json';
   readonly explode: boolean;
 }
 
@@ -36,6 +36,7 @@ export interface Operation {
   readonly path: string;
   readonly tags: readonly string[];
   readonly description: string;
+  readonly isDeprecated: boolean;
   readonly inputSchema: Part;
   readonly parameters: readonly Parameter[];
   readonly body: Body | undefined;
@@ -95,6 +96,7 @@ function readOperation(root: Part, path: string, method: string, item: Part): Op
     path,
     tags: listOf(own['tags']).map(plainText).filter(Boolean),
     description: [...new Set([summary, details])].filter(Boolean).join('\n\n') || call,
+    isDeprecated: own['deprecated'] === true,
     inputSchema,
     parameters,
     body,
@@ -163,7 +165,7 @@ function parametersOf(root: Part, item: Part, own: Part): readonly Part[] {
 
 const STYLES: Readonly<Record<Parameter['in'], readonly string[]>> = {
   path: ['simple'],
-  query: ['form', 'deepObject'],
+  query: ['form', 'spaceDelimited', 'pipeDelimited', 'deepObject'],
   header: ['simple'],
 };
 

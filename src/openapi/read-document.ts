@@ -15,8 +15,8 @@ export interface ApiDocument {
 }
 
 /**
- * The maximum size in bytes of a fetched document: 64 MiB. For comparison, GitHub's API description
- * has 7 MiB.
+ * The maximum size of a document in bytes: 64 MiB. For comparison, GitHub's API description has 7
+ * MiB.
  */
 const MOST_BYTES = 64 * 2 ** 20;
 
@@ -32,7 +32,7 @@ export async function readDocument(
   fetchUrl: typeof fetch,
 ): Promise<ApiDocument> {
   const address = source instanceof URL ? source.href : source;
-  if (typeof address !== 'string') return { root: upgraded(structuredClone(address)) };
+  if (typeof address !== 'string') return { root: upgraded(structuredCopy(address)) };
   if (!/^https?:\/\//i.test(address)) return { root: upgraded(parse(await textOf(address))) };
   const response = await fetchUrl(address, { signal: AbortSignal.timeout(30_000) }).catch(
     (cause: unknown) => {
@@ -48,10 +48,13 @@ export async function readDocument(
 }
 
 async function textOf(file: string): Promise<string> {
-  return readFile(file, 'utf8').catch((cause: unknown) => {
+  const text = await readFile(file, 'utf8').catch((cause: unknown) => {
     const code = (cause as { readonly code?: string }).code ?? 'an error';
     throw unreadable(`couldn't read the file (${code})`, 'Check its path.', cause);
   });
+  if (text.length > MOST_BYTES)
+    throw unreadable('the document has more than 64 MiB', 'Load a smaller one.');
+  return text;
 }
 
 /**
@@ -70,6 +73,14 @@ function parse(text: string): unknown {
   }
 }
 
+function structuredCopy(document: object): unknown {
+  try {
+    return structuredClone(document);
+  } catch (cause) {
+    throw unreadable("the document isn't plain data", 'Pass the parsed JSON.', cause);
+  }
+}
+
 function upgraded(document: unknown): Part {
   if (!isPlainObject(document))
     throw unreadable(`got ${describeValue(document)}`, 'Pass an object, a URL or a file.');
@@ -80,12 +91,23 @@ function upgraded(document: unknown): Part {
       'Use Swagger 2.0, OpenAPI 3.0 or OpenAPI 3.1.',
     );
   try {
+    if (version === '2.0') nameNullable(document);
     const root = upgrade(document, '3.1') as unknown;
     if (isPlainObject(root) && isPlainObject(root['paths'])) return root;
   } catch (cause) {
     throw unreadable("it couldn't be upgraded to 3.1", 'Validate the document first.', cause);
   }
   throw unreadable('it has no paths', 'it has no paths');
+}
+
+/**
+ * Renames `x-nullable`. It's a Swagger 2 extension with the meaning of `nullable` in OpenAPI 3.0.
+ */
+function nameNullable(part: object): void {
+  if (!Array.isArray(part) && (part as Part)['x-nullable'] === true)
+    Object.assign(part, { nullable: true });
+  for (const inner of Object.values(part) as unknown[])
+    if (typeof inner === 'object' && inner !== null) nameNullable(inner);
 }
 
 function unreadable(what: string, advice: string, cause?: unknown): ToolError {

@@ -44,7 +44,7 @@ export function requestFor(operation: Operation, baseUrl: URL, input: Input): Ap
 }
 
 /** Returns true for a URL with the same origin, at or below the base URL's path. */
-function isInside(url: URL, baseUrl: URL): boolean {
+export function isInside(url: URL, baseUrl: URL): boolean {
   return (
     url.origin === baseUrl.origin &&
     `${url.pathname}/`.startsWith(`${baseUrl.pathname.replace(/\/$/, '')}/`)
@@ -86,14 +86,17 @@ function outside(name: string): ToolError {
 function pairsOf({ name, style, explode }: Parameter, value: unknown): [string, string][] {
   if (style === 'json') return [[name, JSON.stringify(value)]];
   if (style === 'deepObject') return nested(name, value);
-  const isSpread = style === 'form' && explode;
-  if (Array.isArray(value)) {
-    const items = value.map(textOf);
-    return isSpread ? items.map((item) => [name, item]) : [[name, items.join(',')]];
-  }
+  const separator = style === 'spaceDelimited' ? ' ' : style === 'pipeDelimited' ? '|' : ',';
+  if (Array.isArray(value))
+    return explode && style === 'form'
+      ? value.map((item) => [name, textOf(item)])
+      : [[name, value.map(textOf).join(separator)]];
   if (!isPlainObject(value)) return [[name, textOf(value)]];
   const members = Object.entries(value).map(([key, item]): [string, string] => [key, textOf(item)]);
-  return isSpread ? members : [[name, members.flat().join(',')]];
+  if (!explode) return [[name, members.flat().join(separator)]];
+  return style === 'form'
+    ? members
+    : [[name, members.map(([key, text]) => `${key}=${text}`).join(',')]];
 }
 
 function textOf(value: unknown): string {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { AccessMode, DangerLevel, ExecutionCategory, SideEffect } from '../core/enums.js';
+import { AccessMode, DangerLevel, ExecutionCategory, Priority, SideEffect } from '../core/enums.js';
 import { dangerRank } from '../core/enum-order.js';
 import { isToolError, issuesOf, ToolError } from '../core/errors.js';
 import { expectedGot } from '../core/issues.js';
@@ -18,7 +18,7 @@ import { readAnswer } from './answer.js';
 import { authorizationFor, schemesOf, type Authorize, type Credentials } from './credentials.js';
 import { operationsOf, type Operation } from './operations.js';
 import { listOf, partAt, readDocument, type ApiDocument, type Part } from './read-document.js';
-import { requestFor, type ApiRequest } from './request.js';
+import { isInside, requestFor, type ApiRequest } from './request.js';
 
 /**
  * The `defineTool` options for one operation's tool. They override everything else. `false`
@@ -111,8 +111,7 @@ const schema = once(() =>
  * - Tools for GET, HEAD, and OPTIONS are readonly. POST, PUT, and PATCH write. DELETE writes and is
  *   dangerous.
  * - Results are labelled `untrusted`, because someone else may have written them.
- * - Calls can't leave `baseUrl`: arguments that lead elsewhere are refused, and redirects aren't
- *   followed.
+ * - Calls can't leave `baseUrl`: arguments and redirects that lead elsewhere are refused.
  * - Every operation has a tool, or a finding that explains why it has none. References to other
  *   documents are never fetched.
  *
@@ -250,6 +249,7 @@ function metadataOf(operation: Operation, trusted: boolean): Metadata {
     accessMode: isReading ? AccessMode.READONLY : AccessMode.WRITE,
     ...(isReading && { executionCategory: ExecutionCategory.NETWORK }),
     ...(method === 'DELETE' && { dangerLevel: DangerLevel.HIGH }),
+    ...(operation.isDeprecated && { priority: Priority.LOW }),
     ...(tags[0] !== undefined && { category: tags[0].slice(0, 200) }),
     sideEffects: isReading
       ? [SideEffect.NETWORK, SideEffect.READ_EXTERNAL_SERVICE]
@@ -284,6 +284,8 @@ function tightened(derived: Metadata, said: Partial<Metadata>): Partial<Metadata
   };
 }
 
+const MOST_REDIRECTS = 5;
+
 /** Returns the `execute` and `preview` functions of an operation's tool. */
 function callOf(
   operation: Operation,
@@ -302,24 +304,42 @@ function callOf(
     execute: async (input: Arguments, context) => {
       const request = requestFor(operation, baseUrl, input);
       await authorize?.(request, context);
-      const response = await sent(request, context, send);
+      const response = await follow(request, baseUrl, (url) =>
+        send(url, {
+          method: request.method,
+          headers: request.headers,
+          redirect: 'manual',
+          ...(request.body !== undefined && { body: request.body }),
+          ...(context.signal && { signal: context.signal }),
+        }),
+      );
       return readAnswer(response, { isReadonly, needsCredentials: authorize === undefined });
     },
   };
 }
 
-/** Sends a request. @throws ToolError `PROVIDER_UNAVAILABLE` if the API can't be reached. */
-async function sent(
-  { method, url, headers, body }: ApiRequest,
-  { signal }: ToolContext,
-  send: typeof fetch,
+/** Sends a request. For readonly calls, follows redirects that stay below the base URL. */
+async function follow(
+  { method, url }: ApiRequest,
+  baseUrl: URL,
+  send: (url: URL) => Promise<Response>,
 ): Promise<Response> {
+  let response = await sent(url, send);
+  for (let hops = 0; hops < MOST_REDIRECTS && (method === 'GET' || method === 'HEAD'); hops += 1) {
+    const location = response.headers.get('location');
+    if (response.status < 300 || response.status >= 400 || location === null) break;
+    if (!URL.canParse(location, url.href)) break;
+    const next = new URL(location, url);
+    if (!isInside(next, baseUrl)) break;
+    await response.body?.cancel();
+    response = await sent(next, send);
+  }
+  return response;
+}
+
+async function sent(url: URL, send: (url: URL) => Promise<Response>): Promise<Response> {
   try {
-    return await send(url, {
-      ...{ method, headers, redirect: 'manual' },
-      ...(body !== undefined && { body }),
-      ...(signal && { signal }),
-    });
+    return await send(url);
   } catch (cause) {
     if (cause instanceof DOMException || isToolError(cause)) throw cause;
     const code = (cause as { readonly cause?: { readonly code?: unknown } }).cause?.code;

@@ -41,6 +41,7 @@ const PETS = {
       get: { operationId: 'getPet', description: 'Returns a pet' },
       delete: {
         operationId: 'deletePet',
+        deprecated: true,
         'x-tooldex': { requiresConsent: true },
       },
     },
@@ -139,6 +140,7 @@ describe('toolsFromOpenApi', () => {
       accessMode: 'write',
       dangerLevel: 'high',
       requiresConsent: true,
+      priority: 3,
     });
     expect(registry.require('addPet').idempotencyKey).not.toBe(true);
   });
@@ -236,23 +238,47 @@ describe('toolsFromOpenApi', () => {
     expect(server.seen).toEqual([]);
   });
 
-  it("doesn't follow redirects", async () => {
+  it('follows redirects of reads only below the base URL', async () => {
+    const elsewhere = await serveDocument(PETS);
+    closers.push(elsewhere.close);
     const { call, server } = await served(
       PETS,
       { auth: { key: 'k' } },
-      { getPet: () => ({ status: 302, headers: { location: '/pets' }, body: '' }) },
+      {
+        getPet: ({ url }) => ({
+          status: 302,
+          headers: { location: url.endsWith('/1') ? '/pets' : `${elsewhere.baseUrl}/pets` },
+          body: '',
+        }),
+      },
     );
-    expect(await call('getPet', { id: '1' })).toMatchObject({
+    expect(await call('getPet', { id: '1' })).toMatchObject({ value: { operation: 'listPets' } });
+    expect(await call('getPet', { id: '2' })).toMatchObject({
       status: 'error',
       message:
         'The API answered 302 Found. It redirects to another address, which is not followed.',
     });
-    expect(server.seen).toHaveLength(1);
+    expect([server.seen.length, elsewhere.seen.length]).toEqual([3, 0]);
   });
 
-  it('returns JSON responses as the value', async () => {
-    const { call } = await served(PETS, {}, { listPets: () => ({ body: '[{"id":1}]' }) });
-    expect(await call('listPets')).toMatchObject({ value: [{ id: 1 }] });
+  it('returns JSON responses as the value and describes how to request the next page', async () => {
+    const { call } = await served(
+      PETS,
+      {},
+      {
+        listPets: () => ({
+          headers: { link: '<https://pets.example/v1/pets?page=2&limit=5>; rel="next"' },
+          body: '[{"id":1}]',
+        }),
+      },
+    );
+    expect(await call('listPets')).toMatchObject({
+      value: [{ id: 1 }],
+      content: [
+        { text: '[{"id":1}]' },
+        { text: 'There are more results. Call again with page=2&limit=5.' },
+      ],
+    });
   });
 
   it('returns the status and body of a failed request', async () => {
@@ -381,7 +407,7 @@ describe('documents for toolsFromOpenApi', () => {
         '/a': {
           put: {
             operationId: 'putA',
-            parameters: [{ in: 'body', name: 'b', schema: { type: 'string' } }],
+            parameters: [{ in: 'body', name: 'b', schema: { type: 'string', 'x-nullable': true } }],
           },
         },
       },
@@ -389,7 +415,7 @@ describe('documents for toolsFromOpenApi', () => {
     const { baseUrl, registry } = await load(swagger);
     expect(baseUrl).toBe('https://a.example/v2');
     expect(registry.require('putA').inputJsonSchema).toMatchObject({
-      properties: { body: { type: 'string' } },
+      properties: { body: { type: ['string', 'null'] } },
     });
 
     const file = join(mkdtempSync(join(tmpdir(), 'openapi-')), 'a.yaml');
@@ -460,7 +486,7 @@ describe('documents for toolsFromOpenApi', () => {
     expect([...registry].map(({ name }) => name)).toEqual(['a']);
     expect(registry.require('a').inputJsonSchema).toMatchObject({ properties: { q: {}, r: {} } });
     expect(findings.map(({ kind, tool, message }) => `${kind} ${tool}: ${message}`)).toEqual([
-      'changed a: Expected the style of the query parameter "p" as one of form, deepObject, got "matrix". It\'s left out.',
+      'changed a: Expected the style of the query parameter "p" as one of form, spaceDelimited, pipeDelimited, deepObject, got "matrix". It\'s left out.',
       'changed a: Expected a reference to a schema inside the document, got "file:///etc/passwd#/root". Any value is allowed there.',
       'changed a: Expected a reference to a schema inside the document, got "#/components/schemas/Missing". Any value is allowed there.',
       'refused b: Expected the style of the path parameter "x" as one of simple, got "matrix".',
