@@ -7,7 +7,7 @@ import { Demo, discover, official } from './servers/start.js';
 
 const reads = { access_mode: 'readonly', requires_consent: false, timeout_seconds: 30 };
 
-/** A gateway before one server, which asks the user behind the gateway's client. */
+/** A gateway to one server that asks the user of the gateway's client. */
 async function gatewayTo(start: object): Promise<McpToolServer> {
   const registry = new ToolMetadataRegistry();
   const executor = new ToolExecutor({ registry });
@@ -47,7 +47,7 @@ describe.each(WAYS)('questions through a gateway to $way', ({ open }) => {
     },
   );
 
-  it("the server is told if the user declines or the client can't ask", async () => {
+  it("the server is told if the user declines or the client can't ask the user", async () => {
     const server = await gatewayTo(new Demo('ask_once').start);
     const declines = await open(server, { answer: () => ({ action: 'decline' }) });
     expect(JSON.stringify(await declines.call('mcp__asks__ask_once'))).toContain('decline');
@@ -57,7 +57,7 @@ describe.each(WAYS)('questions through a gateway to $way', ({ open }) => {
 });
 
 it.each(['auto', 'legacy'] as const)(
-  'a URL question is forwarded to a client (%s) that can open URLs, and the server is told that the user agreed',
+  'a URL question is forwarded to a client that can open URLs (client type: %s), and the server is told that the user agreed',
   async (mode) => {
     const server = await gatewayTo(new Demo('ask_url').start);
     const asked: unknown[] = [];
@@ -107,7 +107,7 @@ describe('conversations over a gateway', () => {
   };
 
   it.each(WAYS.filter(({ way }) => way !== 'SDK 2 clients (2026 protocol) over HTTP'))(
-    'all calls in one session share a conversation: $way',
+    'all calls in one session share a conversation ($way)',
     async ({ open }) => {
       const [first, again, other] = await conversations(open);
       expect(first).not.toContain('none');
@@ -116,12 +116,20 @@ describe('conversations over a gateway', () => {
     },
   );
 
-  it('without a session, calls use the conversation from the context option, or none', async () => {
+  it('without a session, calls use the conversation from the context option, or no conversation after a single warning', async () => {
     const { open } = WAYS.find(({ way }) => way === 'SDK 2 clients (2026 protocol) over HTTP')!;
-    expect(new Set(await conversations(open))).toEqual(
+    const told: unknown[] = [];
+    const onError = (error: unknown) => told.push(error);
+    expect(new Set(await conversations(open, { onError }))).toEqual(
       new Set(['[{"type":"text","text":"none"}]']),
     );
-    const named = { context: () => ({ conversationId: 'c1' }) };
+    expect(told).toEqual([
+      expect.objectContaining({
+        message: expect.stringContaining('Return a conversationId from "context".') as string,
+      }),
+    ]);
+    const named = { context: () => ({ conversationId: 'c1' }), onError };
     expect((await conversations(open, named))[0]).toContain('c1');
+    expect(told).toHaveLength(1);
   });
 });

@@ -1,4 +1,4 @@
-import { homedir } from 'node:os';
+import { availableParallelism, homedir } from 'node:os';
 import type { Clock } from '../../core/clock.js';
 import { ToolError } from '../../core/errors.js';
 import { onAbort } from '../../core/listeners.js';
@@ -225,12 +225,13 @@ export class McpConnection {
   }
 
   #startOpening(): Promise<Session> {
-    const opening = this.#inTime(
-      'be ready',
-      this.#server.startupTimeoutMs,
-      this.#closed.signal,
-      (signal) => this.#withScopes(() => this.#open(signal)),
-    );
+    const start = () =>
+      this.#inTime('be ready', this.#server.startupTimeoutMs, this.#closed.signal, (signal) =>
+        this.#withScopes(() => this.#open(signal)),
+      );
+    // Few servers start at once, because many would slow each other down until all time out.
+    // A server's timeout starts with its turn.
+    const opening = this.#server.transport.kind === 'stdio' ? inTurn(start) : start();
     opening.catch(() => {
       if (this.#opening === opening) this.#opening = undefined;
     });
@@ -361,6 +362,29 @@ export class McpConnection {
         { details: { timeoutMs } },
       );
     return inTime({ clock: this.#options.clock, timeoutMs, signal }, late, work);
+  }
+}
+
+/** Returns a function that runs the work. Calls while the work is running do nothing. */
+function onlyOne(work: () => Promise<void>): () => void {
+  let running: Promise<void> | undefined;
+  return () => void (running ??= work().finally(() => (running = undefined)));
+}
+
+/** Maximum number of servers that start at the same time in this process. */
+const MOST_STARTING = 2 * availableParallelism();
+let starting = 0;
+const waiting: (() => void)[] = [];
+
+/** Runs `start` once fewer than `MOST_STARTING` other servers are starting. */
+async function inTurn<T>(start: () => Promise<T>): Promise<T> {
+  if (starting >= MOST_STARTING) await new Promise<void>((resolve) => waiting.push(resolve));
+  starting += 1;
+  try {
+    return await start();
+  } finally {
+    starting -= 1;
+    waiting.shift()?.();
   }
 }
 

@@ -12,7 +12,7 @@ import type { Environment } from '../settings/transport-settings.js';
 /** A store for logins: any `StateStore`, or a folder. */
 export type LoginStore = Pick<StateStore, 'get' | 'compareAndSet'>;
 
-/** The stored login at one server. The SDK's parts name the issuer for which they're valid. */
+/** The stored login for one server. The SDK's parts name the issuer for which they're valid. */
 export interface Login {
   /** The program's registration at the authorization server, if it registered itself. */
   readonly client?: StoredOAuthClientInformation;
@@ -20,6 +20,9 @@ export interface Login {
   /** The scopes to request at the next login, if the last one lacked some. */
   readonly wanted?: string;
 }
+
+/** Maximum number of attempts to write a login that other processes are also writing. */
+const MOST_ATTEMPTS = 16;
 
 /**
  * Returns the key for the login at a server: a digest of its URL, so that no other server gets its
@@ -35,12 +38,22 @@ export async function updateLogin(
   key: string,
   change: (login: Login) => Login | undefined,
 ): Promise<void> {
-  for (;;) {
+  for (let attempt = 1; attempt <= MOST_ATTEMPTS; attempt++) {
     const before = await store.get(key);
     const after = change(loginOf(before));
-    const text = after === undefined ? undefined : JSON.stringify(after);
-    if (await store.compareAndSet(key, before, text)) return;
+    if (
+      await store.compareAndSet(
+        key,
+        before,
+        after === undefined ? undefined : JSON.stringify(after),
+      )
+    )
+      return;
   }
+  throw new ToolError(
+    'STATE_UNAVAILABLE',
+    'Could not save the login: another process keeps changing it. Try again.',
+  );
 }
 
 /**

@@ -9,6 +9,8 @@ import { canShow, type AskedBefore, type By, type Reply } from './tool-calls.js'
 
 interface ConnectionParts extends OfferParts {
   readonly codec: RequestStateCodec<AskedBefore>;
+  /** Warns about calls without a conversation. */
+  readonly warnAlone: () => void;
 }
 
 const INSTRUCTIONS = `More tools exist than are listed: find them with ${FIND_TOOLS}, and call them with ${CALL_TOOL}.`;
@@ -20,7 +22,7 @@ const INSTRUCTIONS = `More tools exist than are listed: find them with ${FIND_TO
  * conversation, unless the program specifies another. Standalone requests have no conversation.
  */
 export function createConnection(parts: ConnectionParts, lasts: boolean): Server {
-  const { sdk, options, tools, calls, codec } = parts;
+  const { sdk, options, tools, calls, codec, warnAlone } = parts;
   const conversation = lasts ? { conversationId: randomUUID() } : {};
   const isSearched = tools.isSearched(typeof options.context === 'object' ? options.context : {});
   const instructions = [options.instructions, isSearched && INSTRUCTIONS].filter(Boolean);
@@ -57,7 +59,9 @@ export function createConnection(parts: ConnectionParts, lasts: boolean): Server
     request: ServerContext,
   ): Reply | undefined => {
     const entry = tools.get(name, by.context);
-    return entry && calls.call({ entry, input, ...by }, request);
+    if (entry === undefined) return undefined;
+    if (by.context.conversationId === undefined) warnAlone();
+    return calls.call({ entry, input, ...by }, request);
   };
 
   server.setRequestHandler('tools/list', (_, request) => ({

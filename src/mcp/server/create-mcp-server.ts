@@ -154,8 +154,9 @@ export function createMcpServer(
         contextOf(sdk, options, request).principal ?? ownerOf(options, request.http?.authInfo),
     });
     const calls = new ToolCalls({ sdk, executor, codec, running, now: () => clock.now() });
+    const warnAlone = once(() => onError?.(new Error(NO_CONVERSATION)));
     const connect = (lasts: boolean) => {
-      const server = createConnection({ sdk, options, tools, calls, codec }, lasts);
+      const server = createConnection({ sdk, options, tools, calls, codec, warnAlone }, lasts);
       if (lasts) {
         const tell = () => server.sendToolListChanged().catch(() => undefined); // The client may be gone.
         told.add(tell);
@@ -245,6 +246,9 @@ export function createMcpServer(
     },
   };
 }
+
+const NO_CONVERSATION =
+  'Requests without a session have no conversation, so the policy can\'t track what their calls read. Return a conversationId from "context".';
 
 async function importServerSdk(): Promise<ServerSdk> {
   const missing = missingPackage('@modelcontextprotocol/server');
