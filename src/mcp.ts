@@ -7,7 +7,6 @@ export {
 export type { OnElicit } from './mcp/connection/elicitation.js';
 export type {
   McpChange,
-  McpDiscoveryEvent,
   McpDiscoveryOptions,
   McpServerStatus,
   PinGuard,

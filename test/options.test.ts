@@ -94,7 +94,7 @@ const TAKERS: readonly (readonly [
     'McpDiscovery.discover',
     (options) => new McpDiscovery({ servers: {} }, options),
     {},
-    'onEvent',
+    'onElicit',
     5,
   ],
   ['DefinitionPins', (options) => new DefinitionPins(options), {}, 'onNew', 'ask'],

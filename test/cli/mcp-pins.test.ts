@@ -105,11 +105,7 @@ describe('tooldex mcp pins', () => {
     configure({ demo: demo.start });
     for (const name of ['mcp.demo.a', 'mcp.demo.b', 'mcp.demo.c'])
       expect((await pins('approve', [name], { yes: true })).code).toBe(0);
-    expect((await DefinitionPins.load(lock())).pinned().map(({ tool }) => tool)).toEqual([
-      'a',
-      'b',
-      'c',
-    ]);
+    expect((await DefinitionPins.load(lock())).size).toBe(3);
     demo.list(rawTool('a', { title: '2' }), rawTool('b', { title: '2' }));
     await pins('approve', ['mcp.demo.a'], { yes: true });
     expect((await pins('verify')).out).toContain('✗ 3 tools pinned, 1 changed, 1 removed\n');

@@ -9,7 +9,6 @@ import {
 import type { McpDiscoveryOptions } from '../../src/mcp.js';
 import type { McpDiscovery } from '../../src/mcp/discovery/mcp-discovery.js';
 import { ManualClock } from '../../src/testing.js';
-import type { McpDiscoveryEvent } from '../../src/mcp/discovery/discovery-options.js';
 import { discover, rawTool } from './servers/start.js';
 import { overHttp, overStdio, type SwappingServer } from './servers/swapping-server.js';
 
@@ -108,25 +107,17 @@ async function setUp(
   { settings = {}, tool = 'mcp.bank.price', executorOf }: Way,
   options: Partial<McpDiscoveryOptions> = {},
 ) {
-  const events: McpDiscoveryEvent['type'][] = [];
-  let heard: (() => void) | undefined;
-  const discovery = discover(
-    { mcpServers: { bank: { ...server.start, ...settings } } },
-    {
-      ...options,
-      onEvent: ({ type }) => {
-        events.push(type);
-        if (type === 'list-changed') heard?.();
-      },
-    },
-  );
+  const discovery = discover({ mcpServers: { bank: { ...server.start, ...settings } } }, options);
   await discovery.refresh();
   const executor = executorOf === undefined ? executorOver(discovery) : await executorOf(discovery);
   return {
     discovery,
     executor,
     tool,
-    hearChange: () => new Promise<void>((resolve) => (heard = resolve)),
+    hearChange: async () => {
+      while (discovery.status()[0]!.state !== 'stale')
+        await new Promise((resolve) => setImmediate(resolve));
+    },
   };
 }
 

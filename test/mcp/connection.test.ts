@@ -28,7 +28,7 @@ describe('stdio servers', () => {
     const discovery = discover({ mcpServers: { everything: official('everything') } });
     await discovery.refresh();
     expect(namesOf(discovery)).toContain('mcp.everything.echo');
-    expect(discovery.status()).toMatchObject([{ era: 'legacy', server: 'everything', tools: 13 }]);
+    expect(discovery.status()).toMatchObject([{ era: 'legacy', server: 'everything', tools: 12 }]);
     expect(await discovery.callTool('everything', 'echo', { message: 'hi' }, {})).toMatchObject({
       status: 'ok',
       value: 'Echo: hi',
@@ -97,9 +97,9 @@ describe.each(['streamableHttp', 'sse'] as const)('servers over %s', (kind) => {
     await discovery.refresh();
     // One of its tools runs only as a task.
     expect(discovery.findings()).toMatchObject([
-      { kind: 'unavailable', tool: '"simulate-research-query"' },
+      { kind: 'refused', tool: '"simulate-research-query"' },
     ]);
-    expect(discovery.status()).toMatchObject([{ era: 'legacy', tools: 13 }]);
+    expect(discovery.status()).toMatchObject([{ era: 'legacy', tools: 12 }]);
     expect(await discovery.callTool('remote', 'get-sum', { a: 1, b: 2 }, {})).toMatchObject({
       status: 'ok',
       value: 'The sum of 1 and 2 is 3.',

@@ -96,19 +96,17 @@ describe('malicious servers', () => {
 
   it('a server that constantly announces changes is listed at most four times a second', async () => {
     const clock = new ManualClock();
-    let lists = 0;
-    const discovery = discover(
-      { mcpServers: { bad: hostile('always changing') } },
-      { clock, onEvent: ({ type }) => (lists += type === 'listed' ? 1 : 0) },
-    );
+    const discovery = discover({ mcpServers: { bad: hostile('always changing') } }, { clock });
+    const start = clock.now();
+    const listedAfter = () => discovery.status()[0]!.lastDiscoveredAt! - start;
     await discovery.refresh();
     for (let round = 2; round <= 4; round++) {
       while (clock.pending === 0) await new Promise((resolve) => setImmediate(resolve));
-      expect(lists).toBe(round - 1);
+      expect(listedAfter()).toBe((round - 2) * 250);
       clock.advance(250);
       await discovery.refresh();
     }
-    expect(lists).toBe(4);
+    expect(listedAfter()).toBe(750);
     await discovery.close();
     expect(clock.pending).toBe(0);
   });

@@ -153,10 +153,10 @@ it('a gateway lists and reads only what the policy, the filter, and the persona 
   await expect(filtered.getPrompt({ name: 'docs__talk' })).rejects.toThrow('no prompt named');
   expect(filtered.getServerCapabilities()).not.toHaveProperty('resources');
   const ofPersona = { ...OPEN, persona_allowlist: ['writer'] };
-  const other = await open(await gateway({ docs: ofPersona }, { persona: 'reader' }));
+  const other = await open(await gateway({ docs: ofPersona }, { context: { persona: 'reader' } }));
   expect((await other.listResources()).resources).toEqual([]);
   await expect(other.readResource({ uri: 'docs://guide' })).rejects.toThrow('docs://guide');
-  const writer = await open(await gateway({ docs: ofPersona }, { persona: 'writer' }));
+  const writer = await open(await gateway({ docs: ofPersona }, { context: { persona: 'writer' } }));
   expect((await writer.listResources()).resources).toHaveLength(4);
 });
 

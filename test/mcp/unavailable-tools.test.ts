@@ -1,49 +1,18 @@
 import { expect, it } from 'vitest';
-import { CapabilityRegistry } from '../../src/capability.js';
-import { selectTools, ToolExecutor, ToolMetadataRegistry } from '../../src/index.js';
-import { Demo, discover, hostile } from './servers/start.js';
+import { Demo, discover, hostile, namesOf } from './servers/start.js';
 
-const REASON =
-  "This tool can only run as a task, which isn't supported. Use another tool from this server.";
-
-async function setup() {
-  const discovery = discover({
-    mcpServers: { demo: { ...hostile('tasks'), access: 'readonly', consent: false } },
-  });
+it('a tool that runs only as a task is reported and not used', async () => {
+  const discovery = discover({ mcpServers: { demo: hostile('tasks') } });
   await discovery.refresh();
-  const registry = new ToolMetadataRegistry();
-  discovery.follow(registry);
-  return { discovery, registry };
-}
-
-it('a tool that runs only as a task is reported and not offered to any model', async () => {
-  const { discovery, registry } = await setup();
   expect(discovery.findings()).toMatchObject([
-    { kind: 'unavailable', server: 'demo', tool: '"render"', message: REASON },
+    {
+      kind: 'refused',
+      server: 'demo',
+      tool: '"render"',
+      message: "This tool can only run as a task, which isn't supported.",
+    },
   ]);
-  expect(registry.isAvailable('mcp.demo.render')).toBe(false);
-  expect(registry.isAvailable('mcp.demo.preview')).toBe(true);
-  expect(
-    selectTools(registry, { text: 'render a film' }).tools.map(({ entry }) => entry.name),
-  ).toEqual(['mcp.demo.preview']);
-  expect(registry.summary().unavailable).toBe(1);
-  const capabilities = await CapabilityRegistry.load({ sources: discovery.sources() });
-  expect(capabilities.registryFor().isAvailable('mcp.demo.render')).toBe(false);
-  capabilities.close();
-});
-
-it('a call to a tool that runs only as a task is rejected with the reason', async () => {
-  const { discovery, registry } = await setup();
-  const outcome = await new ToolExecutor({ registry }).execute({
-    id: '1',
-    name: 'mcp.demo.render',
-    input: {},
-  });
-  expect(outcome).toMatchObject({ status: 'error', code: 'TOOL_UNAVAILABLE', message: REASON });
-  await expect(discovery.callTool('demo', 'render', {}, {})).rejects.toMatchObject({
-    code: 'TOOL_UNAVAILABLE',
-    message: REASON,
-  });
+  expect(namesOf(discovery)).toEqual(['mcp.demo.preview']);
 });
 
 it('structured content becomes the message of a failed call that has no text', async () => {

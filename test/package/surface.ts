@@ -291,7 +291,6 @@ export const SURFACE: Readonly<Record<string, EntrySurface>> = {
       'McpAuthInfo',
       'McpChange',
       'McpConnection',
-      'McpDiscoveryEvent',
       'McpDiscoveryOptions',
       'McpFinding',
       'McpOfferContext',

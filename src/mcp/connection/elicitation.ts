@@ -5,7 +5,6 @@ import type {
   InputRequiredResult,
   RequestOptions,
 } from '@modelcontextprotocol/client';
-import { pauseFor, type Clock } from '../../core/clock.js';
 import { pauseLimits } from '../../core/time-limit.js';
 import { untilAborted } from '../../execution/with-deadline.js';
 import { withDefaults } from '../../tool/question.js';
@@ -42,11 +41,6 @@ export type OnElicit = (
 
 /** Maximum number of rounds of questions in one call. The SDK has the same limit. */
 const MOST_ROUNDS = 10;
-/**
- * Milliseconds to wait before repeating a call if the server asked for another round but sent no
- * question. The SDK uses the same value.
- */
-const PACE_MS = 250;
 
 type ElicitParams = Parameters<OnElicit>[1];
 
@@ -66,7 +60,7 @@ export interface Elicitation {
   answer(params: unknown, signal: AbortSignal): Promise<ElicitResult>;
 }
 
-export function elicitationOf(server: string, onElicit: OnElicit, clock: Clock): Elicitation {
+export function elicitationOf(server: string, onElicit: OnElicit): Elicitation {
   /** The server's running calls. */
   const running = new Set<ToolContext>();
 
@@ -119,7 +113,6 @@ export function elicitationOf(server: string, onElicit: OnElicit, clock: Clock):
           if (result.resultType !== 'input_required') return result;
           const { inputRequests = {}, requestState } = result;
           const asked = Object.entries(inputRequests);
-          if (asked.length === 0) await pauseFor(PACE_MS, clock, options.signal);
           const answers = await Promise.all(
             asked.map(async ([key, { method, params: form }]) => {
               if (method !== 'elicitation/create')

@@ -1,9 +1,7 @@
 import { availableParallelism, homedir } from 'node:os';
 import type { Clock } from '../../core/clock.js';
 import { ToolError } from '../../core/errors.js';
-import { LIMITS } from '../../core/limits.js';
 import { onAbort } from '../../core/listeners.js';
-import { isPlainObject } from '../../core/plain-data.js';
 import { withDeadline } from '../../execution/with-deadline.js';
 import { abortError } from '../../providers/run-attempt.js';
 import { inTime, labelOf, unavailable } from '../login/server-errors.js';
@@ -51,15 +49,11 @@ export interface McpConnectionOptions extends Credentials {
 /** A server's tools as it sent them. */
 export interface RawListing {
   readonly tools: readonly unknown[];
-  /** The names of all tools, including the tools that `isWanted` rejects. */
-  readonly names: readonly string[];
   readonly era: ProtocolEra;
   /** The capabilities that the server declares. */
   readonly capabilities: Readonly<Record<string, unknown>>;
 }
 
-/** Maximum number of names kept for comparison with the settings. */
-const MOST_NAMES = 100_000;
 /** Milliseconds in which a server must prove that it's alive. */
 const PING_TIMEOUT_MS = 5_000;
 const GOODBYE_TIMEOUT_MS = 1_000;
@@ -103,7 +97,7 @@ export class McpConnection {
    *
    * @param onStart Called once a session is open. The listing reflects every change made before
    * that.
-   * @throws ListingError, ToolError, or any error from the transport.
+   * @throws ToolError, or any error from the transport.
    */
   async listTools(onStart: () => void): Promise<RawListing> {
     return this.#inTime('list its tools', this.#server.startupTimeoutMs, undefined, (signal) =>
@@ -114,13 +108,6 @@ export class McpConnection {
           const capabilities: Readonly<Record<string, unknown>> = {
             ...client.getServerCapabilities(),
           };
-          const names: string[] = [];
-          const isWanted = (tool: unknown) => {
-            const name: unknown = isPlainObject(tool) ? tool['name'] : undefined;
-            if (typeof name === 'string' && names.length < MOST_NAMES)
-              names.push(name.slice(0, LIMITS.labelLength));
-            return this.#options.isWanted(tool);
-          };
           const tools = await readAllPages(
             (cursor) =>
               client.request(
@@ -128,12 +115,12 @@ export class McpConnection {
                 ANYTHING,
                 options,
               ),
-            { maxTools: this.#server.maxTools, isWanted },
+            { maxTools: this.#server.maxTools, isWanted: this.#options.isWanted },
           ).catch((error: unknown) => {
             if (capabilities['tools'] !== undefined || !isMethodNotFound(error)) throw error;
             return [];
           });
-          return { tools, names, era: client.getProtocolEra() ?? 'legacy', capabilities };
+          return { tools, era: client.getProtocolEra() ?? 'legacy', capabilities };
         });
       }),
     );
@@ -269,7 +256,7 @@ export class McpConnection {
   }
 
   async #openOnce(signal: AbortSignal): Promise<Session> {
-    const { clientInfo, env, packages, onElicit, elicitUrls, onToolsChanged, onDoubt, clock } =
+    const { clientInfo, env, packages, onElicit, elicitUrls, onToolsChanged, onDoubt } =
       this.#options;
     const { name, transport: given, startupTimeoutMs } = this.#server;
     const { Client } = await packages.client();
@@ -298,7 +285,7 @@ export class McpConnection {
           ? { mode: 'auto', probe: { timeoutMs: startupTimeoutMs / 3 } }
           : { mode: 'legacy' },
     });
-    const elicitation = onElicit && elicitationOf(name, onElicit, clock);
+    const elicitation = onElicit && elicitationOf(name, onElicit);
     if (elicitation !== undefined)
       client.setRequestHandler('elicitation/create', ({ params }, { mcpReq }) =>
         elicitation.answer(params, mcpReq.signal),
@@ -378,6 +365,12 @@ export class McpConnection {
   }
 }
 
+/** Returns a function that runs the work. Calls while the work is running do nothing. */
+function onlyOne(work: () => Promise<void>): () => void {
+  let running: Promise<void> | undefined;
+  return () => void (running ??= work().finally(() => (running = undefined)));
+}
+
 /** Maximum number of servers that start at the same time in this process. */
 const MOST_STARTING = 2 * availableParallelism();
 let starting = 0;
@@ -393,10 +386,4 @@ async function inTurn<T>(start: () => Promise<T>): Promise<T> {
     starting -= 1;
     waiting.shift()?.();
   }
-}
-
-/** Returns a function that runs the work. Calls while the work is running do nothing. */
-function onlyOne(work: () => Promise<void>): () => void {
-  let running: Promise<void> | undefined;
-  return () => void (running ??= work().finally(() => (running = undefined)));
 }

@@ -4,7 +4,7 @@ import { isToolError, ToolError } from '../../core/errors.js';
 import { expectedGot } from '../../core/issues.js';
 import { canonicalJson, describeValue, isPlainObject, type Json } from '../../core/plain-data.js';
 import { publicMessage, withoutSecrets } from '../../core/public-message.js';
-import { isForModel, MOST_PARTS, text as textPart, type ContentPart } from '../../tool/content.js';
+import { isForModel, MOST_PARTS, text as textPart } from '../../tool/content.js';
 import { labelOf, loginNeeded, unavailable } from '../login/server-errors.js';
 import { partOfBlock } from '../translate/content-blocks.js';
 import { describeFailure } from '../../providers/run-attempt.js';
@@ -46,7 +46,6 @@ export function callFailure(
 ): ToolResult<never> {
   const label = labelOf(server);
   if (isToolError(error)) throw error;
-  if (error instanceof ListingError) throw new ToolError('INVALID_RESULT', error.message);
   if (error instanceof sdk.ProtocolError)
     return fail(`${label} refused the call: ${publicMessage(error)}`, { code: error.code });
   const refused = (why: string) => unavailable(`${label} refused the call: ${why}.`, error);
@@ -82,7 +81,7 @@ export function callFailure(
  * text from the server.
  */
 export function describeConnectionFailure(error: unknown): string {
-  if (isToolError(error) || error instanceof ListingError) return publicMessage(error);
+  if (isToolError(error)) return publicMessage(error);
   if (error instanceof ConnectionLostError)
     return 'the connection was lost before the server responded, perhaps because of a message over 16 MiB';
   const causes = causesOf(error);
@@ -170,15 +169,13 @@ export function callResult(result: unknown): ToolResult {
       ),
     );
   const value = structuredContent ?? (texts.length === 0 ? null : texts.join('\n'));
-  const isValue = (part: ContentPart, text: unknown) =>
+  const isSaid = ({ part, text }: (typeof blocks)[number]) =>
     structuredContent === undefined
       ? typeof text === 'string' && part.audience === undefined
       : isJsonOf(structuredContent, text);
-  const parts = (
-    blocks.every(({ part, text }) => isValue(part, text))
-      ? []
-      : blocks.filter(({ part, text }) => structuredContent === undefined || !isValue(part, text))
-  ).map(({ part }) => part);
+  const rest = blocks.filter((block) => !isSaid(block));
+  const shown = rest.length > 0 && structuredContent === undefined ? blocks : rest;
+  const parts = shown.map(({ part }) => part);
   if (parts.length === 0) return ok(value);
   const more = parts.length - MOST_PARTS + 1;
   return ok(value, {
@@ -223,9 +220,9 @@ export type ListName = (typeof LISTS)[number];
 /** Returns the name of the extra field in which a page's unchecked entries are kept. */
 const rawKey = (list: ListName) => `tooldex/raw-${list}`;
 
-/** Thrown if a listing is unusable. The message contains no text from the server. */
-class ListingError extends Error {
-  override readonly name = 'ListingError';
+/** Returns the error for an unusable listing. The message contains no text from the server. */
+function unusable(message: string): ToolError {
+  return new ToolError('INVALID_RESULT', message);
 }
 
 /**
@@ -256,7 +253,7 @@ function withRawLists<M extends JSONRPCMessage>(message: M): M {
  * Returns all wanted tools that a server lists, as it sent them.
  *
  * @param fetchPage Requests a page and returns the raw result.
- * @throws ListingError if the pages never end or a page has no list.
+ * @throws ToolError `INVALID_RESULT` if the pages never end or a page has no list.
  */
 export async function readAllPages(
   fetchPage: (cursor: string | undefined) => Promise<unknown>,
@@ -268,7 +265,7 @@ export async function readAllPages(
   const tools: unknown[] = [];
   await readPages(fetchPage, 'tools', (tool) => isWanted(tool) && tools.push(tool) > maxTools);
   if (tools.length > maxTools)
-    throw new ListingError(
+    throw unusable(
       `The server lists more than ${maxTools} tools. List the tools you need in "allow_tools", or raise "max_tools".`,
     );
   return tools;
@@ -276,7 +273,7 @@ export async function readAllPages(
 
 /**
  * Passes a list's entries to `take`, page by page, until `take` returns true.
- * @throws ListingError like `readAllPages`.
+ * @throws ToolError like `readAllPages`.
  */
 export async function readPages(
   fetchPage: (cursor: string | undefined) => Promise<unknown>,
@@ -289,19 +286,19 @@ export async function readPages(
     const result = await fetchPage(cursor);
     const entries = isPlainObject(result) ? result[rawKey(list)] : undefined;
     if (!Array.isArray(entries))
-      throw new ListingError(`The server returned a page without a list of ${list}.`);
+      throw unusable(`The server returned a page without a list of ${list}.`);
     if (entries.some(take)) return;
     const next = (result as Readonly<Record<string, unknown>>)['nextCursor'];
     // Some servers end the list with an empty cursor.
     // A repeated cursor would repeat the same pages.
     if (next === undefined || next === null || next === '') return;
     if (typeof next !== 'string')
-      throw new ListingError(expectedGot('a cursor as text', describeValue(next)));
+      throw unusable(expectedGot('a cursor as text', describeValue(next)));
     if (seen.has(next)) return;
     seen.add(next);
     cursor = next;
   }
-  throw new ListingError(`The server's listing doesn't end: it has more than ${MAX_PAGES} pages.`);
+  throw unusable(`The server's listing doesn't end: it has more than ${MAX_PAGES} pages.`);
 }
 
 /** Returns true if the server responded that it doesn't know a method. */

@@ -104,7 +104,7 @@ export async function createTransport(
   };
   const options = {
     requestInit: { headers: { ...headers } },
-    fetch: login?.watch(send) ?? send,
+    fetch: send,
     ...(login && { authProvider: login }),
   };
   switch (kind) {
@@ -183,7 +183,7 @@ export function listenToStderr(transport: Transport, hide: (text: string) => str
       .split('\n')
       .map((line) => line.trimEnd());
     const safe = lines.map((line) => (line === '' ? '' : publicMessage(hide(line))));
-    return cleanText(safe.join('\n'), KEPT).text.slice(-SHOWN);
+    return cleanText(safe.join('\n'), KEPT).slice(-SHOWN);
   };
 }
 

@@ -1,7 +1,7 @@
 import type { Clock } from '../../core/clock.js';
 import { AccessMode } from '../../core/enums.js';
 import { isToolError, ToolError } from '../../core/errors.js';
-import { suggestNames } from '../../core/issues.js';
+import { LIMITS } from '../../core/limits.js';
 import { describeValue } from '../../core/plain-data.js';
 import { RecentMap } from '../../core/recent-map.js';
 import type { PatternEngine } from '../../json-schema/compile-json-schema.js';
@@ -32,26 +32,15 @@ import type { ServerListing } from '../pins/definition-changes.js';
 import type { McpServerSettings, McpSettings } from '../settings/read-mcp-settings.js';
 import { findingOf, quoted, type McpFinding } from '../translate/foreign-text.js';
 import { isAllowed } from '../translate/tool-names.js';
-import type {
-  HeadersFor,
-  McpDiscoveryEvent,
-  McpServerStatus,
-  PinGuard,
-} from './discovery-options.js';
+import type { HeadersFor, McpChange, McpServerStatus, PinGuard } from './discovery-options.js';
 import {
   declaredPart,
+  digestIn,
   joinDefinitions,
   mcpProviderOf,
   takesServedSchema,
 } from './join-definitions.js';
-import {
-  buildTable,
-  changeOf,
-  digestIn,
-  EMPTY_TABLE,
-  isServed,
-  type ToolTable,
-} from './tool-table.js';
+import { buildTable, changeOf, EMPTY_TABLE, isServed, type ToolTable } from './tool-table.js';
 
 interface DiscoveredServerOptions extends Omit<
   McpConnectionOptions,
@@ -64,7 +53,8 @@ interface DiscoveredServerOptions extends Omit<
   readonly settings: McpSettings;
   readonly logins: LoginStore;
   readonly headers?: HeadersFor | undefined;
-  readonly tell: (event: McpDiscoveryEvent) => void;
+  /** Reports changed tools. */
+  readonly tell: (change: McpChange) => void;
 }
 
 interface Listing extends RawListing {
@@ -88,7 +78,7 @@ interface Failure {
 const MOST_LISTINGS = 2;
 /** Minimum milliseconds between two listings of a server that keeps announcing changes. */
 const CHANGE_GAP_MS = 250;
-/** Maximum number of tools whose first definition is remembered. */
+/** Maximum number of tools whose name or first definition is remembered. */
 const MOST_REMEMBERED = 10_000;
 
 /** One server: its last listing, the time of the next listing, and the calls to its tools. */
@@ -118,6 +108,8 @@ export class DiscoveredServer {
    * these definitions.
    */
   readonly #first = new RecentMap<string, string>(MOST_REMEMBERED);
+  /** The names in the last listing, including those of tools that the settings exclude. */
+  readonly #names = new Set<string>();
 
   constructor(server: McpServerSettings, options: DiscoveredServerOptions) {
     this.server = server;
@@ -140,19 +132,18 @@ export class DiscoveredServer {
   }
 
   /** Tools of this program for the server's resources and prompts. */
-  get offered(): OfferedTools['tools'] {
-    return this.#listing?.offered.tools ?? new Map();
+  get offered(): OfferedTools {
+    return this.#listing?.offered ?? new Map();
   }
 
   get findings(): readonly McpFinding[] {
     const { name } = this.server;
-    const { size } = this.#table.tools;
     const own = (kind: McpFinding['kind'], message: string) =>
       Object.freeze([findingOf(kind, name, message), ...this.#table.findings]);
     if (this.#failure !== undefined)
       return own(
         'unreachable',
-        `${labelOf(name)} could not list its tools: ${this.#failure.reason}${size === 0 ? '' : `; the ${size} tools listed last stay in use`}`,
+        `${labelOf(name)} could not list its tools: ${this.#failure.reason}`,
       );
     if (this.#listing === undefined && this.#running !== undefined)
       return own(
@@ -164,23 +155,24 @@ export class DiscoveredServer {
 
   get status(): McpServerStatus {
     const { stderr } = this.#connection;
-    const facts = {
+    const { error: _, ...failure } = this.#failure ?? {};
+    return Object.freeze({
       server: this.server.name,
+      state: this.#state,
       tools: this.#table.tools.size,
       findings: this.findings,
       lastDiscoveredAt: this.#listing?.at ?? null,
       era: this.#listing?.era ?? null,
       ...(stderr !== '' && { stderr }),
-    };
-    if (this.#closed) return Object.freeze({ ...facts, state: 'closed' });
-    if (this.#failure !== undefined) {
-      const { reason, failures, nextAttemptAt } = this.#failure;
-      const state = this.#isLeftAlone ? 'backing-off' : 'failed';
-      return Object.freeze({ ...facts, state, reason, failures, nextAttemptAt });
-    }
-    if (this.#listing !== undefined)
-      return Object.freeze({ ...facts, state: this.#isLeftAlone ? 'ready' : 'stale' });
-    return Object.freeze({ ...facts, state: this.#running === undefined ? 'idle' : 'discovering' });
+      ...failure,
+    });
+  }
+
+  get #state(): McpServerStatus['state'] {
+    if (this.#closed) return 'closed';
+    if (this.#failure !== undefined) return this.#isLeftAlone ? 'backing-off' : 'failed';
+    if (this.#listing !== undefined) return this.#isLeftAlone ? 'ready' : 'stale';
+    return this.#running === undefined ? 'idle' : 'discovering';
   }
 
   /**
@@ -253,7 +245,7 @@ export class DiscoveredServer {
         const offered = this.offered.get(toolName);
         return this.#connection.useIn(session, signal, ({ client, elicitation }, options) => {
           if (offered !== undefined)
-            return offered.answer(input, (method, params) =>
+            return offered.answer(input as Record<string, unknown>, (method, params) =>
               client.request({ method, params }, ANYTHING, options),
             );
           const call = { name: toolName, arguments: input as Record<string, unknown> };
@@ -371,7 +363,6 @@ export class DiscoveredServer {
   #callable(toolName: string): ToolDefinition {
     const { tools, withheld } = this.#table;
     const tool = tools.get(toolName);
-    tool?.available?.(); // Throws the reason if the tool is unavailable.
     if (tool !== undefined) return tool;
     const label = labelOf(this.server.name);
     const called = describeValue(toolName);
@@ -381,8 +372,7 @@ export class DiscoveredServer {
       throw refused(`The tool ${called} of ${label} is withheld: ${reason}`);
     if (!isAllowed(toolName, this.server, this.#options.settings))
       throw refused(`The settings don't allow the tool ${called} of ${label}.`);
-    const meant = suggestNames(toolName, [...tools.keys()]).join(' or ');
-    throw refused(`${label} has no tool ${called}.${meant ? ` Did you mean ${meant}?` : ''}`);
+    throw refused(`${label} has no tool ${called}.`);
   }
 
   /**
@@ -440,16 +430,18 @@ export class DiscoveredServer {
    */
   #isWanted(tool: unknown): boolean {
     const name = (tool as { name?: unknown } | null | undefined)?.name;
+    if (typeof name === 'string' && this.#names.size < MOST_REMEMBERED)
+      this.#names.add(name.slice(0, LIMITS.labelLength));
     return typeof name !== 'string' || isAllowed(name, this.server, this.#options.settings);
   }
 
   async #list(): Promise<void> {
-    const { clock, tell } = this.#options;
-    const server = this.server.name;
+    const { clock } = this.#options;
     this.#askedAt = clock.now();
     try {
       const listing = await this.#connection.listTools(() => {
         this.#isChanged = this.#isInDoubt = false;
+        this.#names.clear();
       });
       if (this.#closed) return;
       const offered = offeredTools(this.server, listing.capabilities, listing.tools, (tool) =>
@@ -457,14 +449,12 @@ export class DiscoveredServer {
       );
       this.#listing = {
         ...listing,
-        tools: [...listing.tools, ...[...offered.tools.values()].map(({ raw }) => raw)],
-        names: [...listing.names, ...offered.names],
+        tools: [...listing.tools, ...[...offered.values()].map(({ raw }) => raw)],
         offered,
         at: clock.now(),
       };
       this.#failure = undefined;
       await this.#rebuild();
-      tell({ type: 'listed', at: clock.now(), server, tools: this.#table.tools.size });
     } catch (error) {
       this.#isInDoubt = true;
       if (!this.#closed) this.#failed(error);
@@ -475,15 +465,15 @@ export class DiscoveredServer {
   async #rebuild(): Promise<void> {
     if (this.#listing === undefined) return;
     const before = this.#table;
-    const { pins, patternEngine, settings, clock, tell } = this.#options;
-    const { tools, names, offered, era } = this.#listing;
+    const { pins, patternEngine, settings, tell } = this.#options;
+    const { tools, offered, era } = this.#listing;
     const table = await buildTable(tools, before, {
       server: this.server,
       settings,
       pins,
       patternEngine,
       call: this.callTool.bind(this),
-      names,
+      names: this.#names,
       offered,
       repeatsInHeaders: era === 'modern' && this.server.transport.kind === 'http',
     });
@@ -492,16 +482,15 @@ export class DiscoveredServer {
       if (!this.#first.has(toolName)) this.#first.set(toolName, digestIn(tool)!);
     this.#table = table;
     const change = changeOf(this.server.name, before, table);
-    if (change !== undefined) tell({ type: 'changed', at: clock.now(), ...change });
+    if (change !== undefined) tell(change);
   }
 
   #failed(error: unknown): void {
-    const { clock, random, tell } = this.#options;
+    const { clock, random } = this.#options;
     const failures = (this.#failure?.failures ?? 0) + 1;
     const reason = describeConnectionFailure(error);
     const nextAttemptAt = clock.now() + Math.ceil(exponentialBackoff(failures, { random }));
     this.#failure = { error, reason, failures, nextAttemptAt };
-    tell({ type: 'failed', at: clock.now(), server: this.server.name, reason, nextAttemptAt });
   }
 
   /**
@@ -513,8 +502,7 @@ export class DiscoveredServer {
     // A listing in progress may have started before this change.
     this.#isChanged = true;
     if (this.#cancelTimer !== undefined) return;
-    const { clock, tell } = this.#options;
-    tell({ type: 'list-changed', at: clock.now(), server: this.server.name });
+    const { clock } = this.#options;
     this.#cancelTimer = clock.after(
       Math.max(0, this.#askedAt + CHANGE_GAP_MS - clock.now()),
       () => {

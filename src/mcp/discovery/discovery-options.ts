@@ -23,8 +23,17 @@ import type { McpFinding } from '../translate/foreign-text.js';
 export const WAIT_MS = 10_000;
 
 /** The state of one server. */
-export type McpServerStatus = {
+export interface McpServerStatus {
   readonly server: string;
+  /**
+   * - idle: not contacted yet, or the settings aren't enabled
+   * - discovering: contacted for the first time, without a response yet
+   * - stale: the last listing is older than the interval, or the server has announced changes; it
+   *   stays in use until the next listing
+   * - backing-off: the last listing failed, and the server isn't contacted before `nextAttemptAt`
+   * - failed: the last listing failed, and the next refresh tries again
+   */
+  readonly state: 'idle' | 'discovering' | 'ready' | 'stale' | 'backing-off' | 'failed' | 'closed';
   /** The number of the server's usable tools. Tools stay usable while the server is unreachable. */
   readonly tools: number;
   readonly findings: readonly McpFinding[];
@@ -40,30 +49,13 @@ export type McpServerStatus = {
    * it wrote nothing.
    */
   readonly stderr?: string;
-} & (
-  | {
-      /**
-       * - idle: not contacted yet, or the settings aren't enabled
-       * - discovering: contacted for the first time, without a response yet
-       * - stale: the last listing is older than the interval, or the server has announced changes;
-       *   it stays in use until the next listing
-       */
-      readonly state: 'idle' | 'discovering' | 'ready' | 'stale' | 'closed';
-    }
-  | {
-      /**
-       * The last listing failed. The server isn't contacted before `nextAttemptAt`; the next
-       * refresh after that tries again.
-       */
-      readonly state: 'backing-off' | 'failed';
-      /** The reason for the last failure. */
-      readonly reason: string;
-      /** The number of failures in a row. */
-      readonly failures: number;
-      /** Time of the next attempt, in milliseconds since 1970. */
-      readonly nextAttemptAt: number;
-    }
-);
+  /** The reason for the last failure. Missing, like the next two, if the last listing succeeded. */
+  readonly reason?: string;
+  /** The number of failures in a row. */
+  readonly failures?: number;
+  /** Time of the next attempt, in milliseconds since 1970. */
+  readonly nextAttemptAt?: number;
+}
 
 /** The tools of a server that are new, changed or removed, by their registered names. */
 export interface McpChange {
@@ -72,15 +64,6 @@ export interface McpChange {
   readonly edited: readonly string[];
   readonly removed: readonly string[];
 }
-
-/** An event of discovery. `at` is in milliseconds since 1970. */
-export type McpDiscoveryEvent = { readonly at: number; readonly server: string } & (
-  | { readonly type: 'listed'; readonly tools: number }
-  | { readonly type: 'failed'; readonly reason: string; readonly nextAttemptAt: number }
-  | ({ readonly type: 'changed' } & McpChange)
-  /** The server announced that its tools have changed, so they're listed again. */
-  | { readonly type: 'list-changed' }
-);
 
 /** Decides if a definition may be used. `DefinitionPins` is one implementation. */
 export interface PinGuard {
@@ -117,8 +100,6 @@ export interface McpDiscoveryOptions {
   readonly waitMs?: number;
   /** The client name and version that servers see. @default tooldex */
   readonly clientInfo?: McpConnectionOptions['clientInfo'];
-  /** Receives every event. Errors thrown by it are ignored. @default none */
-  readonly onEvent?: (event: McpDiscoveryEvent) => void;
   /** Answers questions that servers ask the user during a call. Without it, such calls fail. */
   readonly onElicit?: OnElicit;
   /**
@@ -158,7 +139,6 @@ export const discoveryOptions = z.strictObject({
     .object({ name: z.string().min(1), version: z.string().min(1) })
     .loose()
     .default({ name: 'tooldex', version: '1' }),
-  onEvent: aFunction<NonNullable<McpDiscoveryOptions['onEvent']>>().optional(),
   onElicit: aFunction<OnElicit>().optional(),
   elicitUrls: z.boolean().default(false),
   headers: aFunction<HeadersFor>().optional(),

@@ -23,6 +23,12 @@ export function mcpProviderOf(providers: readonly ToolProvider[]): ToolProvider 
   return providers.find(({ name }) => name === 'mcp');
 }
 
+/** Returns the digest of the server's tool that answers a definition's calls. */
+export function digestIn({ providers = [] }: ToolDefinition): string | undefined {
+  const digest = mcpProviderOf(providers)?.config?.['digest'];
+  return typeof digest === 'string' ? digest : undefined;
+}
+
 /**
  * Returns true for a tool that has no function and leaves the description of its input to the
  * server.
@@ -67,7 +73,7 @@ export function joinDefinitions(
     said['inputSchema'] = served.inputSchema;
     said['outputSchema'] = declared.outputSchema ?? served.outputSchema;
   }
-  const digest = mcpProviderOf(served.providers ?? [])?.config?.['digest'];
+  const digest = digestIn(served);
   const { providers = served.providers ?? [] } = declared;
   const answering = mcpProviderOf(providers);
   said['providers'] = providers.map((provider) =>

@@ -25,7 +25,6 @@ import {
   WAIT_MS,
   type CheckedDiscoveryOptions,
   type McpChange,
-  type McpDiscoveryEvent,
   type McpDiscoveryOptions,
   type McpServerStatus,
 } from './discovery-options.js';
@@ -52,7 +51,7 @@ export class McpDiscovery {
    */
   readonly provider: ProviderFactory = (config) => new McpProvider(this, config);
   readonly #options: CheckedDiscoveryOptions;
-  readonly #events = new Listeners<McpDiscoveryEvent>();
+  readonly #changes = new Listeners<McpChange>();
   #settings: McpSettings;
   #servers: ReadonlyMap<string, DiscoveredServer> = new Map();
   #closed = false;
@@ -64,7 +63,6 @@ export class McpDiscovery {
   constructor(settings: unknown, options: McpDiscoveryOptions = {}) {
     this.#options = checkOptions(discoveryOptions, options, 'options of the discovery');
     this.#settings = readMcpSettings(settings);
-    if (this.#options.onEvent !== undefined) this.#events.add(this.#options.onEvent);
     this.#servers = this.#serversOf(this.#settings);
   }
 
@@ -134,11 +132,7 @@ export class McpDiscovery {
 
   /** Calls `listener` with new, changed and removed tools. Returns a function that unsubscribes. */
   onChange(listener: (change: McpChange) => void): () => void {
-    return this.#events.add((event) => {
-      if (event.type !== 'changed') return;
-      const { server, added, edited, removed } = event;
-      listener({ server, added, edited, removed });
-    });
+    return this.#changes.add(listener);
   }
 
   /**
@@ -262,8 +256,7 @@ export class McpDiscovery {
     const left = [...before].filter(([name, server]) => this.#servers.get(name) !== server);
     for (const [server, { tools }] of left) {
       const removed = [...tools.values()].map(({ name }) => name);
-      const at = this.#options.clock.now();
-      this.#events.tell({ type: 'changed', at, server, added: [], edited: [], removed });
+      this.#changes.tell({ server, added: [], edited: [], removed });
     }
     await Promise.all(left.map(([, server]) => server.close()));
   }
@@ -277,7 +270,7 @@ export class McpDiscovery {
   #serversOf(settings: McpSettings): ReadonlyMap<string, DiscoveredServer> {
     const { env = process.env, logins: given = loginFolder(env), ...options } = this.#options;
     const logins = typeof given === 'string' ? loginsIn(given) : given;
-    const tell = (event: McpDiscoveryEvent) => this.#events.tell(event);
+    const tell = (change: McpChange) => this.#changes.tell(change);
     return new Map(
       settings.servers.map((server) => {
         // If the new settings are disabled, all servers are closed and their tools removed.

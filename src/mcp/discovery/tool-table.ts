@@ -1,4 +1,3 @@
-import { ToolError } from '../../core/errors.js';
 import { suggestNames } from '../../core/issues.js';
 import { compareText, digestOf } from '../../core/plain-data.js';
 import { publicMessage } from '../../core/public-message.js';
@@ -13,7 +12,6 @@ import { findingOf, quoted, type McpFinding } from '../translate/foreign-text.js
 import { isAllowed, spellingsOf } from '../translate/tool-names.js';
 import { wrongMirroredHeader } from '../translate/mirrored-headers.js';
 import { translateMcpTool, type McpTranslation } from '../translate/translate-mcp-tool.js';
-import { mcpProviderOf } from './join-definitions.js';
 import type { McpChange, PinAnswer, PinGuard } from './discovery-options.js';
 
 /** The tools of one server, created from one listing. */
@@ -37,7 +35,7 @@ interface TableSources {
   readonly pins: PinGuard | undefined;
   readonly patternEngine?: PatternEngine | undefined;
   /** The names of all tools that the server lists, including those that the settings exclude. */
-  readonly names: readonly string[];
+  readonly names: Iterable<string>;
   readonly offered: OfferedTools;
   /** True if calls repeat arguments in headers, which the 2026 protocol requires over HTTP. */
   readonly repeatsInHeaders: boolean;
@@ -65,15 +63,10 @@ export async function buildTable(
   const translated = translateListing(listing, server, settings, patternEngine, offered);
   const tools = new Map<string, ToolDefinition>();
   const withheld = new Map<string, string>();
-  const findings: McpFinding[] = [
-    ...translated.findings,
-    ...offered.findings,
-    ...unmatched(server, names),
-  ];
-  for (const { toolName, options, raw, unavailable } of translated.tools) {
+  const findings: McpFinding[] = [...translated.findings, ...unmatched(server, names)];
+  for (const { toolName, options, raw } of translated.tools) {
     const find = (kind: McpFinding['kind'], message: string) =>
       findings.push(findingOf(kind, server.name, message, toolName));
-    if (unavailable !== undefined) find('unavailable', unavailable);
     const wrongHeader = repeatsInHeaders ? wrongMirroredHeader(options.inputSchema) : undefined;
     if (wrongHeader !== undefined) {
       find('refused', wrongHeader);
@@ -91,7 +84,6 @@ export async function buildTable(
       const definition: ToolDefinition = defineTool({
         ...options,
         providers: [{ name: 'mcp', config: { server: server.name, tool: toolName, digest } }],
-        ...(unavailable !== undefined && { available: () => refused(unavailable) }),
         execute: (input: unknown, context: ToolContext) => call(toolName, input, context, digest),
       });
       served.add(definition);
@@ -112,26 +104,16 @@ export function isServed(tool: ToolDefinition): boolean {
   return served.has(tool);
 }
 
-/** Returns the digest of the server's tool that answers a definition's calls. */
-export function digestIn({ providers = [] }: ToolDefinition): string | undefined {
-  const digest = mcpProviderOf(providers)?.config?.['digest'];
-  return typeof digest === 'string' ? digest : undefined;
-}
-
 const isSame = (one: ToolDefinition, other: ToolDefinition) =>
   entryOf(one).digest === entryOf(other).digest;
-
-const refused = (reason: string): never => {
-  throw new ToolError('TOOL_UNAVAILABLE', reason);
-};
 
 /**
  * Finds names and patterns in the settings that match none of a server's tools, because a misspelt
  * filter may leave a tool enabled.
  */
-function unmatched(server: McpServerSettings, names: readonly string[]): readonly McpFinding[] {
-  const own = names.map((tool) => [tool.trim()]);
-  const full = names.map((tool) => spellingsOf(tool.trim(), server.name));
+function unmatched(server: McpServerSettings, listed: Iterable<string>): readonly McpFinding[] {
+  const own = [...listed].map((tool) => tool.trim());
+  const full = own.flatMap((tool) => spellingsOf(tool, server.name));
   const lists = [
     ['tools', server.tools.map(({ pattern }) => pattern), own],
     ['allow_tools', server.allowTools ?? [], full],
@@ -139,9 +121,9 @@ function unmatched(server: McpServerSettings, names: readonly string[]): readonl
   ] as const;
   return lists.flatMap(([list, patterns, spellings]) =>
     patterns
-      .filter((pattern) => !spellings.flat().some((each) => matchesPattern(pattern, each)))
+      .filter((pattern) => !spellings.some((each) => matchesPattern(pattern, each)))
       .map((pattern) => {
-        const [meant] = suggestNames(pattern, own.flat());
+        const [meant] = suggestNames(pattern, own);
         const message = `${quoted(pattern)} in "${list}" matches none of the server's tools.${meant ? ` Did you mean ${quoted(meant)}?` : ''}`;
         return findingOf('settings', server.name, message);
       }),
@@ -202,15 +184,11 @@ export function translateListing(
 ): { readonly tools: readonly TranslatedTool[]; readonly findings: readonly McpFinding[] } {
   const tools = new Map<string, TranslatedTool>();
   const findings: McpFinding[] = [];
-  const own = new Map<unknown, string>(
-    [...(offered?.tools.values() ?? [])].map(({ raw, offers }) => [raw, offers]),
-  );
+  const own = new Set<unknown>([...(offered?.values() ?? [])].map(({ raw }) => raw));
   for (const raw of listing) {
-    const offers = own.get(raw);
-    const translated =
-      offers === undefined
-        ? translateMcpTool(raw, server, engine)
-        : offering(translateMcpTool(raw, withReading(server), engine), offers);
+    const translated = own.has(raw)
+      ? offering(translateMcpTool(raw, withReading(server), engine))
+      : translateMcpTool(raw, server, engine);
     const { toolName } = translated;
     // A denied tool isn't reported.
     if (toolName !== undefined && !isAllowed(toolName, server, settings)) continue;
@@ -238,10 +216,10 @@ export function translateListing(
  * Marks a tool of this program that gives access to resources or prompts. A server can't set this
  * mark on its own tools.
  */
-function offering(translated: McpTranslation, offers: string): McpTranslation {
+function offering(translated: McpTranslation): McpTranslation {
   if ('refused' in translated) return translated;
   const { metadata } = translated.options;
-  const mcp = { ...(metadata?.['mcp'] as object), offers };
+  const mcp = { ...(metadata?.['mcp'] as object), offers: translated.toolName };
   return {
     ...translated,
     options: { ...translated.options, metadata: { ...metadata, mcp } },

@@ -41,11 +41,9 @@ export async function openCallback(state: string, port: number): Promise<Callbac
     needsToken: false,
     answer: ({ method, url }, outgoing) => {
       const { host, pathname, searchParams } = new URL(url);
-      if (host !== new URL(server.url).host || method !== 'GET' || pathname !== PATH)
-        return page(404, 'There is nothing here.');
-      if (searchParams.getAll('state').join(' ') !== state)
-        return page(400, 'This is not the response to a login that was started here.');
-      if (isTaken) return page(410, 'This login has already been completed.');
+      const isHere = host === new URL(server.url).host && method === 'GET' && pathname === PATH;
+      if (!isHere || isTaken || searchParams.getAll('state').join(' ') !== state)
+        return page(404, 'No login is waiting for this response.');
       isTaken = true;
       outgoing.once('close', () => take(searchParams)); // Send the page before the server closes.
       return page(200, 'You can close this page and return to the program.');

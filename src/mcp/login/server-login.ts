@@ -90,8 +90,8 @@ export class ServerLogin implements AuthProvider {
   /** The tokens of a program that has its own secret. They aren't stored. */
   #own: Login = {};
   #renewal: Promise<void> | undefined;
-  /** The `Authorization` header of the request, for each response. */
-  readonly #sent = new WeakMap<Response, string | null>();
+  /** The token that requests got last. */
+  #given: string | undefined;
 
   constructor(options: ServerLoginOptions) {
     this.#options = options;
@@ -99,19 +99,7 @@ export class ServerLogin implements AuthProvider {
   }
 
   async token(): Promise<string | undefined> {
-    return (await this.#read()).tokens?.access_token;
-  }
-
-  /**
-   * Returns a `fetch` that remembers each request's credentials, because the token may be renewed
-   * before the response is read.
-   */
-  watch<F extends (input: string | URL, init?: RequestInit) => Promise<Response>>(send: F): F {
-    return (async (input, init) => {
-      const response = await send(input, init);
-      this.#sent.set(response, new Headers(init?.headers).get('authorization'));
-      return response;
-    }) as F;
+    return (this.#given = (await this.#read()).tokens?.access_token);
   }
 
   /**
@@ -119,7 +107,9 @@ export class ServerLogin implements AuthProvider {
    * @throws ToolError `TOOL_UNAVAILABLE` if only the user can get a token.
    */
   async onUnauthorized({ response }: { readonly response: Response }): Promise<void> {
-    await (this.#renewal ??= this.#renew(response).finally(() => (this.#renewal = undefined)));
+    await (this.#renewal ??= this.#renew(response, this.#given).finally(
+      () => (this.#renewal = undefined),
+    ));
   }
 
   /**
@@ -226,13 +216,12 @@ export class ServerLogin implements AuthProvider {
    * Replaces a rejected token. A refresh token works only once, so one process refreshes it and the
    * others use the new token.
    */
-  async #renew(response: Response): Promise<void> {
+  async #renew(response: Response, refused: string | undefined): Promise<void> {
     const about = await this.#requestedBy(response);
     if (this.#isMachine) return this.#authorize(about);
     const { store, clock } = this.#options;
-    const refused = this.#sent.get(response);
     const hasAnother = ({ tokens }: Login) =>
-      tokens !== undefined && refused !== undefined && refused !== `Bearer ${tokens.access_token}`;
+      tokens !== undefined && tokens.access_token !== refused;
     try {
       await whileLocked(store, loginKeyOf(this.#url), clock, async () => {
         const login = await this.#read();
@@ -309,7 +298,7 @@ export class ServerLogin implements AuthProvider {
     let discovered: OAuthDiscoveryState | undefined;
     // The registration for this login. It's stored with the tokens and valid only for them.
     let registered: StoredOAuthClientInformation | undefined;
-    let refreshed: string | undefined;
+    let isRefused = false;
     return {
       redirectUrl: this.#isMachine ? undefined : redirect,
       clientMetadata: {
@@ -352,11 +341,7 @@ export class ServerLogin implements AuthProvider {
           saveClientInformation: (client: StoredOAuthClientInformation) =>
             void (registered = client),
         }),
-      tokens: async () => {
-        const { tokens } = await this.#read();
-        refreshed = tokens?.refresh_token;
-        return tokens;
-      },
+      tokens: async () => (isRefused ? undefined : (await this.#read()).tokens),
       saveTokens: async (tokens) =>
         this.#update(({ client = registered, tokens: before, wanted }) => {
           // Without scopes in the response, the requested or previous scopes are granted.
@@ -376,14 +361,7 @@ export class ServerLogin implements AuthProvider {
       codeVerifier: () => verifier,
       saveDiscoveryState: (found) => void (discovered = found),
       discoveryState: () => discovered,
-      invalidateCredentials: async (what) => {
-        if (user !== undefined) return;
-        await this.#update(({ client, tokens, ...login }) => ({
-          ...login,
-          ...(what === 'tokens' && client && { client }),
-          ...(tokens && tokens.refresh_token !== refreshed && { tokens }),
-        }));
-      },
+      invalidateCredentials: () => void (isRefused = true),
       ...(this.#isMachine && {
         prepareTokenRequest: (scope?: string) =>
           new URLSearchParams({ grant_type: grant, ...without({ scope }) }),

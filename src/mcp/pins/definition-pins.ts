@@ -3,8 +3,8 @@ import { shownPath } from '../../capability/manifest/manifest-files.js';
 import { ToolError } from '../../core/errors.js';
 import { checkOptions, type FieldsOf } from '../../core/options.js';
 import { findingsOf, type PinFinding, type ServerListing } from './definition-changes.js';
-import { writeLockFile, lockTextOf, readLockFile, readLockText } from './lock-file.js';
-import { keyOf, pinOf, sortedPins, type PinTable } from './pin.js';
+import { writeLockFile, readLockFile, readLockText } from './lock-file.js';
+import { keyOf, pinOf, type PinTable } from './pin.js';
 
 /** Options for `DefinitionPins`. */
 export interface DefinitionPinsOptions {
@@ -12,7 +12,7 @@ export interface DefinitionPinsOptions {
    * The treatment of a tool without a pin: `quarantine` withholds the tool until it's approved;
    * `trust` pins its first definition and withholds any later, different definition.
    *
-   * @default 'quarantine' if you load a lock file or its text, 'trust' for pins that start empty
+   * @default 'quarantine' if you load a lock file, 'trust' for pins that start empty
    */
   readonly onNew?: 'trust' | 'quarantine';
 }
@@ -68,7 +68,7 @@ export class DefinitionPins {
     file: string = DEFAULT_LOCK_FILE,
     options: DefinitionPinsOptions = {},
   ): Promise<DefinitionPins> {
-    const pins = new DefinitionPins(strictly(options));
+    const pins = new DefinitionPins({ onNew: 'quarantine', ...options });
     const text = await readLockFile(file);
     if (text === undefined)
       throw new ToolError(
@@ -79,27 +79,6 @@ export class DefinitionPins {
     pins.#file = file;
     pins.#text = text;
     return pins;
-  }
-
-  /** Reads the pins from a lock file's text. @throws ToolError `INVALID_ARGUMENT` like `load`. */
-  static fromJson(text: string, options: DefinitionPinsOptions = {}): DefinitionPins {
-    const pins = new DefinitionPins(strictly(options));
-    pins.#pins = readLockText(text, 'of pins');
-    return pins;
-  }
-
-  /** Returns the text for a lock file. Equal pins produce identical bytes. */
-  toJson(): string {
-    return lockTextOf(this.#pins);
-  }
-
-  /** Returns the pinned tools, by server and name. */
-  pinned(): readonly { readonly server: string; readonly tool: string; readonly digest: string }[] {
-    return Object.freeze(
-      sortedPins(this.#pins).map(({ server, tool, digest }) =>
-        Object.freeze({ server, tool, digest }),
-      ),
-    );
   }
 
   /** The number of pinned tools. */
@@ -169,7 +148,7 @@ export class DefinitionPins {
    * @param file
    * @default the file passed to `load`, or else `tooldex-pins.json`
    * @throws ToolError `INVALID_ARGUMENT` if another process has changed the file or it can't be
-   * written, `LIMIT_EXCEEDED` above 16 Mi characters.
+   * written.
    */
   async save(file: string = this.#file ?? DEFAULT_LOCK_FILE): Promise<void> {
     if (file === this.#file && (await readLockFile(file)) !== this.#text)
@@ -187,7 +166,3 @@ const REASONS = Object.freeze({
   new: `The tool isn't pinned yet. ${LOOK}`,
   changed: `The definition has changed since it was pinned. ${LOOK}`,
 });
-
-function strictly(options: DefinitionPinsOptions): DefinitionPinsOptions {
-  return { ...options, onNew: options.onNew ?? 'quarantine' };
-}

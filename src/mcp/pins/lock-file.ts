@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { shownPath } from '../../capability/manifest/manifest-files.js';
 import { ToolError } from '../../core/errors.js';
 import { isPlainObject } from '../../core/plain-data.js';
@@ -8,25 +8,17 @@ import { keyOf, pinOf, sortedPins, type PinTable } from './pin.js';
 /** Version of the file format. */
 const VERSION = 1;
 const ALGORITHM = 'sha256:';
-/** Maximum size of a lock file: 16 MiB. */
-const MAX_LOCK_LENGTH = 16 * 2 ** 20;
-
 /**
  * Reads a lock file's text, or returns `undefined` if the file doesn't exist.
  * @throws ToolError `INVALID_ARGUMENT` if the file can't be read.
  */
 export async function readLockFile(file: string): Promise<string | undefined> {
-  const name = shownPath(file);
   try {
-    const { size } = await stat(file);
-    if (size > MAX_LOCK_LENGTH)
-      throw refusedLock(name, `it has more than ${MAX_LOCK_LENGTH} bytes`);
     return await readFile(file, 'utf8');
   } catch (error) {
     const { code = 'an error' } = error as NodeJS.ErrnoException;
-    if (error instanceof ToolError) throw error;
     if (code === 'ENOENT') return undefined;
-    throw refusedLock(name, `it can't be read (${code})`, error);
+    throw refusedLock(shownPath(file), `it can't be read (${code})`, error);
   }
 }
 
@@ -34,16 +26,10 @@ export async function readLockFile(file: string): Promise<string | undefined> {
  * Writes a lock file and returns its text. It writes another file and renames that, so readers
  * never see half a file.
  *
- * @throws ToolError `INVALID_ARGUMENT` if the file can't be written, `LIMIT_EXCEEDED`.
+ * @throws ToolError `INVALID_ARGUMENT` if the file can't be written.
  */
 export async function writeLockFile(file: string, pins: PinTable): Promise<string> {
-  const name = shownPath(file);
   const text = lockTextOf(pins);
-  if (text.length > MAX_LOCK_LENGTH)
-    throw new ToolError(
-      'LIMIT_EXCEEDED',
-      `The pins in ${name} would take more than ${MAX_LOCK_LENGTH} characters. Pin fewer tools.`,
-    );
   const temporary = `${file}.${randomUUID()}.tmp`;
   try {
     await writeFile(temporary, text, { flag: 'wx', flush: true });
@@ -54,7 +40,7 @@ export async function writeLockFile(file: string, pins: PinTable): Promise<strin
     const { code = 'an error' } = error as NodeJS.ErrnoException;
     throw new ToolError(
       'INVALID_ARGUMENT',
-      `Could not write ${name} (${code}). Choose a writable folder.`,
+      `Could not write ${shownPath(file)} (${code}). Choose a writable folder.`,
       { cause: error },
     );
   }
@@ -64,7 +50,7 @@ export async function writeLockFile(file: string, pins: PinTable): Promise<strin
  * Returns the text for a lock file: indented JSON, sorted by server and tool, with sorted keys.
  * Equal pins produce identical bytes, no matter in which order they were approved.
  */
-export function lockTextOf(pins: PinTable): string {
+function lockTextOf(pins: PinTable): string {
   const servers: Record<string, Record<string, unknown>> = Object.create(null) as never;
   for (const { server, tool, digest, definition } of sortedPins(pins)) {
     servers[server] ??= Object.create(null) as Record<string, unknown>;

@@ -24,11 +24,7 @@ const INSTRUCTIONS = `More tools exist than are listed: find them with ${FIND_TO
 export function createConnection(parts: ConnectionParts, lasts: boolean): Server {
   const { sdk, options, tools, calls, codec, warnAlone } = parts;
   const conversation = lasts ? { conversationId: randomUUID() } : {};
-  const everyone = typeof options.context === 'object' ? options.context : {};
-  const isSearched = tools.isSearched({
-    ...(options.persona !== undefined && { persona: options.persona }),
-    ...everyone,
-  });
+  const isSearched = tools.isSearched(typeof options.context === 'object' ? options.context : {});
   const instructions = [options.instructions, isSearched && INSTRUCTIONS].filter(Boolean);
   const offers = offersOf(parts);
   const server = new sdk.Server(
@@ -36,6 +32,8 @@ export function createConnection(parts: ConnectionParts, lasts: boolean): Server
     {
       capabilities: { tools: { listChanged: true }, ...offers.capabilities },
       requestState: { verify: (state, request) => codec.verify(state, request) },
+      // Reports all changes of one turn of the event loop together.
+      debouncedNotificationMethods: ['notifications/tools/list_changed'],
       ...(instructions.length > 0 && { instructions: instructions.join('\n\n') }),
     },
   );

@@ -125,7 +125,7 @@ export function createMcpServer(
   registry: ToolMetadataRegistry,
   given: McpServerOptions = {},
 ): McpToolServer {
-  const options = checkServerOptions(registry, given);
+  const options = checkServerOptions(given);
   const { policy, store, approvalKey, clock = systemClock, onError } = options;
   const executor =
     options.executor ??
@@ -142,15 +142,8 @@ export function createMcpServer(
   const open = new Set<{ close(): Promise<void> }>();
   const told = new Set<() => unknown>();
   let isClosed = false;
-  let stopGathering: (() => void) | undefined;
-  // Reports all changes of one turn of the event loop together.
-  // It doesn't wait longer, because clients use the old definitions until then.
-  const tellChange = () => {
-    stopGathering = undefined;
-    for (const tell of told) tell();
-  };
   const stopListening = registry.onChange(() => {
-    stopGathering ??= clock.after(0, tellChange, { background: true });
+    for (const tell of told) tell();
   });
 
   const prepare = once(async () => {
@@ -189,7 +182,8 @@ export function createMcpServer(
   // Checked again, because the server may have been closed while the SDK was loading.
   const start = async () => {
     const started = await prepare();
-    if (isClosed) throw closedError();
+    if (isClosed)
+      throw new ToolError('TOOL_UNAVAILABLE', 'This server is closed. Create a new one.');
     return started;
   };
 
@@ -240,17 +234,12 @@ export function createMcpServer(
         await Promise.all([face.close(), listening.close()]);
       };
       const listed: RunningServer = Object.freeze({ url: listening.url, close: closeBoth });
-      if (isClosed) {
-        await closeBoth();
-        throw closedError();
-      }
       open.add(listed);
       return listed;
     },
     async close() {
       isClosed = true;
       stopListening();
-      stopGathering?.();
       running.close();
       await Promise.all([...open].map((each) => each.close()));
       if (options.executor === undefined) await executor.close();
@@ -268,8 +257,4 @@ async function importServerSdk(): Promise<ServerSdk> {
     import('@modelcontextprotocol/server/stdio').catch(missing),
   ]);
   return { ...sdk, serveStdio, StdioServerTransport };
-}
-
-function closedError(): ToolError {
-  return new ToolError('TOOL_UNAVAILABLE', 'This server is closed. Create a new one.');
 }

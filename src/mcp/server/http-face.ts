@@ -1,5 +1,10 @@
-import type { AuthInfo, McpServer, Server } from '@modelcontextprotocol/server';
-import { systemClock } from '../../core/clock.js';
+import type {
+  AuthInfo,
+  McpServer,
+  Server,
+  WebStandardStreamableHTTPServerTransport,
+} from '@modelcontextprotocol/server';
+import { randomUUID } from 'node:crypto';
 import { LOOPBACK_HOSTS } from '../../host/addresses.js';
 import { createCors } from '../../host/cors.js';
 import { listen, type RunningServer } from '../../host/listen.js';
@@ -13,7 +18,6 @@ import {
 import { createVerifiedTokens } from '../../host/verified-tokens.js';
 import type { JsonSchema } from '../../tool/tool-schema.js';
 import { ownerOf } from './request-context.js';
-import { legacySessions, rpcRefusal } from './legacy-sessions.js';
 import type { CheckedServerOptions } from './server-options.js';
 import type { ServerSdk } from './tool-calls.js';
 
@@ -53,21 +57,13 @@ export function createHttpFace(
   });
   const {
     maxSessions,
-    sessionIdleMs,
-    clock = systemClock,
     token,
     verify,
     resource = {},
     allowedHosts = LOOPBACK_HOSTS,
     allowedOrigins = allowedHosts,
   } = options;
-  const sessions = legacySessions({
-    sdk,
-    connect: () => connect(true),
-    maxSessions,
-    idleMs: sessionIdleMs,
-    clock,
-  });
+  const sessions = legacySessions(sdk, () => connect(true), maxSessions);
   const tokens = verify && createVerifiedTokens(verify, resource, PATH);
   const guard = createGuard({
     allowedHosts,
@@ -90,8 +86,7 @@ export function createHttpFace(
       isOpen: preflight !== undefined || metadata !== undefined,
     });
     if (!admission.ok) return rpcRefusal(admission.message, admission.status, admission.headers);
-    if (preflight !== undefined)
-      return new Response(null, { status: 204, headers: withParameters(preflight, request) });
+    if (preflight !== undefined) return new Response(null, { status: 204, headers: preflight });
     if (metadata !== undefined) return Response.json(metadata);
     const authInfo = (verify === undefined ? given : undefined) ?? authInfoOf(request, admission);
     const passed = authInfo === undefined ? {} : { authInfo };
@@ -127,20 +122,6 @@ export function createHttpFace(
 }
 
 /**
- * Returns the headers for the response to a preflight request. They also allow `Mcp-Param-*`
- * headers.
- */
-function withParameters(
-  preflight: Readonly<Record<string, string>>,
-  request: Request,
-): Readonly<Record<string, string>> {
-  const allowed = 'access-control-allow-headers';
-  const asked = request.headers.get('access-control-request-headers') ?? '';
-  const parameters = asked.match(/\bmcp-param-[\w-]+/gi) ?? [];
-  return { ...preflight, [allowed]: [preflight[allowed], ...parameters].join(', ') };
-}
-
-/**
  * Makes the SDK compare `Mcp-Param-*` headers with a call's arguments. The SDK does that for a
  * server in which it can look up schemas by name.
  */
@@ -169,4 +150,102 @@ export async function listenHttp(
     refuse: ({ message, status, headers }) => rpcRefusal(message, status, headers),
   });
   return { ...listening, url: `${listening.url}${PATH}` };
+}
+
+/** The sender of a request. */
+interface Sender {
+  /** The key of the caller who owns the session. */
+  readonly owner: string;
+  readonly authInfo?: AuthInfo;
+}
+
+interface Session {
+  readonly owner: string;
+  readonly transport: WebStandardStreamableHTTPServerTransport;
+  readonly server: Server;
+}
+
+/**
+ * Serves HTTP sessions with 2025-protocol clients, limited in number.
+ *
+ * Only the caller who opened a session can use it. Other callers get the same response as for an
+ * unknown id. The least recently used session makes room for a new one. A client whose session was
+ * dropped gets a 404 and starts a new one, as the protocol specifies.
+ *
+ * @param connect Creates the server for a new session.
+ */
+function legacySessions(
+  sdk: ServerSdk,
+  connect: () => Server,
+  maxSessions: number,
+): {
+  answer(request: Request, sender: Sender): Promise<Response>;
+  close(): Promise<void>;
+} {
+  /** The sessions, least recently used first. */
+  const sessions = new Map<string, Session>();
+  let isClosed = false;
+
+  const keep = (id: string, session: Session) => {
+    sessions.delete(id);
+    sessions.set(id, session);
+    const [oldest] = sessions;
+    if (oldest === undefined || sessions.size <= maxSessions) return;
+    sessions.delete(oldest[0]);
+    void oldest[1].server.close().catch(() => undefined);
+  };
+
+  const start = async (request: Request, { owner, ...auth }: Sender): Promise<Response> => {
+    const transport = new sdk.WebStandardStreamableHTTPServerTransport({
+      sessionIdGenerator: randomUUID,
+    });
+    const server = connect();
+    await server.connect(transport);
+    const response = await transport.handleRequest(request, auth);
+    const { sessionId } = transport;
+    // Only `initialize` opens a session.
+    if (sessionId === undefined || !response.ok || isClosed) {
+      await server.close();
+      return response;
+    }
+    const forget = server.onclose;
+    server.onclose = () => {
+      forget?.();
+      sessions.delete(sessionId);
+    };
+    keep(sessionId, { owner, transport, server });
+    return response;
+  };
+
+  return {
+    async answer(request, sender) {
+      const id = request.headers.get('mcp-session-id');
+      if (id === null) return start(request, sender);
+      const { owner, ...auth } = sender;
+      const session = sessions.get(id);
+      if (session?.owner !== owner)
+        return rpcRefusal(
+          'There is no open session with this id. Start a new session with initialize.',
+          404,
+        );
+      keep(id, session);
+      return session.transport.handleRequest(request, auth);
+    },
+    async close() {
+      isClosed = true;
+      await Promise.all([...sessions.values()].map(({ server }) => server.close()));
+    },
+  };
+}
+
+/** Returns an error response in the form that the protocol's clients read. */
+function rpcRefusal(
+  message: string,
+  status: number,
+  headers: Readonly<Record<string, string>> = {},
+): Response {
+  return Response.json(
+    { jsonrpc: '2.0', error: { code: -32_000, message }, id: null },
+    { status, headers },
+  );
 }

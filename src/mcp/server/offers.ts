@@ -16,6 +16,7 @@ import { isPlainObject } from '../../core/plain-data.js';
 import { publicMessage } from '../../core/public-message.js';
 import { withDeadline } from '../../execution/with-deadline.js';
 import type { ContentPart } from '../../tool/content.js';
+import type { ToolResult } from '../../tool/outcome.js';
 import type { ToolEntry } from '../../tool/tool-definition.js';
 import { blockOfPart } from '../translate/content-blocks.js';
 import { outcomeResult } from './call-result.js';
@@ -71,15 +72,14 @@ export function offersOf({ sdk, options, tools, calls }: OfferParts): {
   };
 
   /**
-   * Returns the combined list of all servers that the caller may use. A server that fails is
-   * omitted.
+   * Returns what a list tool returns for each server that the caller may use. A server that fails
+   * is omitted.
    */
-  const listed = async (
+  const listings = async (
     tool: 'list_resources' | 'list_prompts',
-    field: string,
     { context, request }: Asked,
-  ): Promise<readonly { readonly server: string; readonly item: Item }[]> => {
-    const lists = tools.offering(tool, context).map(async (entry) => {
+  ): Promise<readonly { readonly server: string; readonly value: unknown }[]> => {
+    const asked = tools.offering(tool, context).map(async (entry) => {
       const { verdict } = await calls.executor.decide({ name: entry.name, input: {} }, context);
       if (verdict === 'deny') return [];
       const listing = await withDeadline(
@@ -91,15 +91,13 @@ export function offersOf({ sdk, options, tools, calls }: OfferParts): {
         },
       );
       const server = serverOf(entry);
-      const result = (listing.kind === 'returned' ? listing.value : {}) as { value?: unknown };
-      const items = isPlainObject(result.value) ? result.value[field] : undefined;
-      if (Array.isArray(items))
-        return (items as unknown[]).filter(isPlainObject).map((item) => ({ server, item }));
+      const result = (listing.kind === 'returned' ? listing.value : {}) as ToolResult;
+      if (result.status === 'ok') return [{ server, value: result.value }];
       const message = `Could not list the resources or prompts of ${server || 'a server'}, so they are missing.`;
       options.onError?.(new Error(message, { cause: listing }));
       return [];
     });
-    return (await Promise.all(lists)).flat();
+    return (await Promise.all(asked)).flat();
   };
 
   /** Lists resources, or the templates for their URIs. */
@@ -108,12 +106,9 @@ export function offersOf({ sdk, options, tools, calls }: OfferParts): {
     const own = resources
       .filter(({ uri }) => isTemplate(uri) === isTemplates)
       .map(({ uri, read: _, complete: __, ...rest }) => ({ [key]: uri, ...rest }));
-    const relayed = await listed(
-      'list_resources',
-      isTemplates ? 'resourceTemplates' : 'resources',
-      by,
-    );
-    return [...own, ...relayed.map(({ item }) => item)];
+    const field = isTemplates ? 'resourceTemplates' : 'resources';
+    const relayed = await listings('list_resources', by);
+    return [...own, ...relayed.flatMap(({ value }) => itemsOf(value, field))];
   };
 
   const listPrompts = async (by: Asked): Promise<Prompt[]> => {
@@ -124,14 +119,13 @@ export function offersOf({ sdk, options, tools, calls }: OfferParts): {
         ...field,
       })),
     }));
-    const relayed = await listed('list_prompts', 'prompts', by);
-    return [
-      ...own,
-      ...relayed.map(({ item, server }) => ({
+    const relayed = (await listings('list_prompts', by)).flatMap(({ server, value }) =>
+      itemsOf(value, 'prompts').map((item) => ({
         ...(item as Prompt),
         name: relayedName(server, String(item['name'])),
       })),
-    ];
+    );
+    return [...own, ...relayed];
   };
 
   /**
@@ -171,11 +165,14 @@ export function offersOf({ sdk, options, tools, calls }: OfferParts): {
   const readerOf = async (uri: string, by: Asked): Promise<ToolEntry | undefined> => {
     const readers = tools.offering('read_resource', by.context);
     if (readers.length < 2) return readers[0]; // The tool itself checks if the server has the URI.
-    const all = await listed('list_resources', 'resources', by);
-    const templates = await listed('list_resources', 'resourceTemplates', by);
+    const all = await listings('list_resources', by);
+    const having = (field: string, has: (item: Item) => boolean) =>
+      all.find(({ value }) => itemsOf(value, field).some(has));
     const found =
-      all.find(({ item }) => item['uri'] === uri) ??
-      templates.find(({ item }) => uri.startsWith(String(item['uriTemplate']).split('{')[0]!));
+      having('resources', (item) => item['uri'] === uri) ??
+      having('resourceTemplates', (item) =>
+        uri.startsWith(String(item['uriTemplate']).split('{')[0]!),
+      );
     return readers.find((entry) => found !== undefined && serverOf(entry) === found.server);
   };
 

@@ -17,7 +17,7 @@ import type { ServerSdk } from './tool-calls.js';
 export function contextOf(
   sdk: ServerSdk,
   options: CheckedServerOptions,
-  { http, sessionId, mcpReq: { id: requestId, envelope } }: ServerContext,
+  { http, sessionId, mcpReq: { envelope } }: ServerContext,
   initialized?: Implementation,
 ): RequestContext {
   const said = (envelope as Readonly<Record<string, unknown>> | undefined)?.[
@@ -27,7 +27,6 @@ export function contextOf(
   const client =
     typeof name === 'string' && typeof version === 'string' ? { name, version } : undefined;
   return givenContext(options, http?.authInfo, {
-    requestId,
     ...(sessionId !== undefined && { sessionId }),
     ...(client && { client }),
   });
@@ -38,16 +37,15 @@ export function contextOf(
  * from `verify`.
  */
 function givenContext(
-  { context = {}, persona, verify }: CheckedServerOptions,
+  { context = {}, verify }: CheckedServerOptions,
   given: AuthInfo | undefined,
   request: McpRequestInfo,
 ): RequestContext {
   const authInfo = given as McpAuthInfo | undefined;
-  const usual = persona === undefined ? {} : { persona };
   const verified = verify && authInfo && { principal: authInfo.clientId, scopes: authInfo.scopes };
   return typeof context === 'function'
-    ? { ...usual, ...verified, ...context({ ...request, ...(authInfo && { authInfo }) }) }
-    : { ...usual, ...context, ...verified };
+    ? { ...verified, ...context({ ...request, ...(authInfo && { authInfo }) }) }
+    : { ...context, ...verified };
 }
 
 /**
@@ -55,7 +53,7 @@ function givenContext(
  * or the token if the program specifies no principal.
  */
 export function ownerOf(options: CheckedServerOptions, authInfo: AuthInfo | undefined): string {
-  const { principal } = givenContext(options, authInfo, { requestId: '' });
+  const { principal } = givenContext(options, authInfo, {});
   if (principal !== undefined) return `principal ${principal}`;
   return authInfo === undefined ? '' : `token ${digestOf([authInfo.clientId, authInfo.token])}`;
 }

@@ -76,7 +76,7 @@ export interface ServedTools {
  */
 export function servedTools(
   registry: ToolMetadataRegistry,
-  { filter, names, search, maxTools }: CheckedServerOptions,
+  { filter, names, maxTools }: CheckedServerOptions,
 ): ServedTools {
   const passes = compileFilter(filter);
   const isServed = (entry: ToolEntry, by: Caller) => passes(entry) && isFor(entry, by);
@@ -118,7 +118,6 @@ export function servedTools(
   };
 
   const isSearched = (by: Caller): boolean => {
-    if (search !== 'auto') return search;
     let count = 0;
     for (const entry of registry) if (isServed(entry, by) && ++count > maxTools) return true;
     return false;

@@ -1,6 +1,5 @@
 import { z } from 'zod';
 import type { Clock } from '../../core/clock.js';
-import { ToolError } from '../../core/errors.js';
 import {
   aFunction,
   checkOptions,
@@ -18,8 +17,7 @@ import {
   type ProtectedResource,
   type VerifyToken,
 } from '../../host/verified-tokens.js';
-import { compileFilter, type ToolFilter } from '../../registry/tool-filter.js';
-import type { ToolMetadataRegistry } from '../../registry/tool-metadata-registry.js';
+import type { ToolFilter } from '../../registry/tool-filter.js';
 import { approvalKey } from '../../safety/approvals.js';
 import type { CallContext, Policy } from '../../safety/calls.js';
 import type { StateStore } from '../../state/state-store.js';
@@ -40,11 +38,6 @@ export interface McpRequestInfo {
   readonly authInfo?: McpAuthInfo;
   /** The session's id, if a 2025-protocol client uses HTTP. */
   readonly sessionId?: string;
-  /**
-   * The request's id, which the client chooses. The id is unique within a connection. It's empty
-   * while the server determines the owner of a session.
-   */
-  readonly requestId: string | number;
   /** The client program, as it identifies itself. Show or log it, but don't trust it. */
   readonly client?: { readonly name: string; readonly version: string };
 }
@@ -79,12 +72,6 @@ export interface McpServerOptions {
    */
   readonly context?: RequestContext | ((request: McpRequestInfo) => RequestContext);
   /**
-   * The persona of clients for which `context` specifies none. Such clients see the persona's tools
-   * and the tools for everyone.
-   * @default none
-   */
-  readonly persona?: string;
-  /**
    * The program's own resources. They're exposed to every client that may connect.
    * @default only the resources of discovered servers
    */
@@ -110,13 +97,7 @@ export interface McpServerOptions {
    * @default 'safe'
    */
   readonly names?: 'safe' | 'original';
-  /**
-   * True if clients find tools by search instead of getting a full list. `auto` searches if there
-   * are more than `maxTools`.
-   * @default 'auto'
-   */
-  readonly search?: 'auto' | boolean;
-  /** Maximum number of tools listed before search takes over. @default 128 */
+  /** Maximum number of tools listed. With more tools, clients find them by search. @default 128 */
   readonly maxTools?: number;
   /**
    * The token that web clients must send as `Authorization: Bearer <token>`: at least 16 visible
@@ -148,11 +129,6 @@ export interface McpServerOptions {
    * @default 256
    */
   readonly maxSessions?: number;
-  /**
-   * Milliseconds without a request or open stream after which a session may be dropped.
-   * @default 1,800,000 (half an hour)
-   */
-  readonly sessionIdleMs?: number;
   /** Receives errors that no client sees. @default they are dropped */
   readonly onError?: (error: unknown) => void;
   /** The clock. @default the system clock */
@@ -177,7 +153,6 @@ const schema = z
         'a context of calls, or a function that returns one',
       )
       .optional(),
-    persona: text().optional(),
     resources: z.array(resourceField).readonly().default([]),
     prompts: z.array(promptField).readonly().default([]),
     name: text().default('tooldex'),
@@ -185,14 +160,12 @@ const schema = z
     instructions: z.string().optional(),
     filter: z.custom<ToolFilter>(isPlainObject, 'a filter of tools').default({}),
     names: z.enum(['safe', 'original']).default('safe'),
-    search: z.union([z.literal('auto'), z.boolean()], "'auto', true or false").default('auto'),
     maxTools: wholeBetween(1).default(128),
     token: tokenField.optional(),
     ...verifyFields,
     allowedHosts: allowedHosts.optional(),
     allowedOrigins: z.array(hostOrOrigin).readonly().optional(),
     maxSessions: wholeBetween(1).default(256),
-    sessionIdleMs: z.number().min(1).default(1_800_000),
     onError: aFunction<(error: unknown) => void>().optional(),
     clock: withMethods<Clock>('a clock', 'after').optional(),
   } satisfies FieldsOf<McpServerOptions>)
@@ -200,42 +173,16 @@ const schema = z
     ({ token, verify }) => token === undefined || verify === undefined,
     'either a token or verify',
   )
-  .superRefine((options, context) => {
-    if (options.executor === undefined) return;
-    for (const option of ['policy', 'store'] as const) {
-      if (options[option] !== undefined)
-        context.addIssue({
-          code: 'custom',
-          path: [option],
-          message: `expected no ${option} together with an executor, which has its own`,
-        });
-    }
-  });
+  .refine(
+    ({ executor, policy, store }) => executor === undefined || (policy ?? store) === undefined,
+    'no policy or store together with an executor, which has its own',
+  );
 export type CheckedServerOptions = Readonly<z.output<typeof schema>>;
 
 /**
  * Checks the options.
  * @throws ToolError `INVALID_ARGUMENT`, which lists every invalid option without repeating a token.
  */
-export function checkServerOptions(
-  registry: ToolMetadataRegistry,
-  options: McpServerOptions,
-): CheckedServerOptions {
-  if (
-    typeof (registry as Partial<ToolMetadataRegistry> | null | undefined)?.onChange !== 'function'
-  )
-    throw new ToolError(
-      'INVALID_ARGUMENT',
-      'The first argument of createMcpServer must be a ToolMetadataRegistry.',
-    );
-  const checked = checkOptions(schema, options, 'options of the MCP server');
-  // With two registries, lists would show one's tools and calls would run the other's.
-  const { registry: runs } = (checked.executor ?? {}) as Partial<ToolExecutor>;
-  if (runs !== undefined && runs !== registry)
-    throw new ToolError(
-      'INVALID_ARGUMENT',
-      'The executor uses a different registry than the one being served. Pass the same registry to both, and use filter to serve fewer tools.',
-    );
-  compileFilter(checked.filter); // Throws for an invalid filter.
-  return checked;
+export function checkServerOptions(options: McpServerOptions): CheckedServerOptions {
+  return checkOptions(schema, options, 'options of the MCP server');
 }

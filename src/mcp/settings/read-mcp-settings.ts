@@ -1,16 +1,7 @@
-import type { Issue } from '../../core/errors.js';
-import {
-  expectedGot,
-  kindOf,
-  knownKeys,
-  refusal,
-  suggestNames,
-  toIssues,
-  unknownOption,
-} from '../../core/issues.js';
+import { isToolError, issuesOf, type Issue } from '../../core/errors.js';
+import { refusal, suggestNames, unknownOption } from '../../core/issues.js';
+import { checkOptions } from '../../core/options.js';
 import { cloneFrozen, compareText, digestOf, isPlainObject } from '../../core/plain-data.js';
-import { contradictionsIn } from '../../tool/infer-metadata.js';
-import { asWritten, SERVER_PLACES, spelled } from './setting-spellings.js';
 import {
   fileSchema,
   OVERRIDES,
@@ -19,14 +10,8 @@ import {
   type ServerValues,
   type ToolValues,
 } from './settings-schema.js';
-import {
-  picked,
-  withOverrides,
-  without,
-  type McpToolOverrides,
-  type McpToolSetting,
-} from './tool-settings.js';
-import { inputVariable, transportOf, type McpTransportSettings } from './transport-settings.js';
+import { picked, without, type McpToolOverrides, type McpToolSetting } from './tool-settings.js';
+import { transportOf, type McpTransportSettings } from './transport-settings.js';
 
 /** The credentials that a server needs for its calls. */
 export interface McpServerAuth {
@@ -151,60 +136,46 @@ const READ = Symbol.for('tooldex/mcp-settings/v1');
 export function readMcpSettings(input: unknown): McpSettings {
   if (typeof input === 'object' && input !== null && Object.hasOwn(input, READ))
     return input as McpSettings;
-  const { values: file, issues: ambiguous } = spelled(input);
-  const place = (...path: Issue['path']) => asWritten(path, input);
-  const read = fileSchema().safeParse(file);
-  const faults = [
-    ...ambiguous,
-    ...(read.success ? misspelt(read.data) : toIssues(read.error, file)),
-  ];
-  if (faults.length > 0 || !read.success)
-    throw refusal(
-      'The MCP settings are invalid',
-      faults.map(({ path, message }) => ({ path: place(...path), message })),
-    );
-
-  const { servers: given, inputs, enabled, defaultServer, allowTools, denyTools } = read.data;
+  const file = checkOptions(fileSchema, spelled(input), 'MCP settings');
+  const unknown = misspelt(file);
+  if (unknown.length > 0) throw refusal('Invalid MCP settings', unknown);
+  const { inputs, enabled, defaultServer, allowTools, denyTools } = file;
   const filters = { ...without({ allowTools }), denyTools };
-  const warnings: Issue[] = [...inputsOf(inputs)];
+  const warnings: Issue[] = [];
   const servers = new Map<string, McpServerSettings>();
-  for (const [written, values] of Object.entries(given)) {
+  for (const [written, values] of Object.entries(file.servers)) {
     const name = serverNameOf(written);
-    const warn = (...issues: readonly Issue[]) => {
-      for (const { path, message } of issues)
-        warnings.push({ path: place('servers', written, ...path), message });
-    };
+    const warn: Warn = (message, ...path) =>
+      void warnings.push({ path: ['servers', written, ...path], message });
     if (name !== written.trim())
-      warn({
-        path: [],
-        message: `A server name has 1 to 64 letters, digits, underscores and hyphens (no dots). This server is called ${name}.`,
-      });
+      warn(
+        `A server name has 1 to 64 letters, digits, underscores and hyphens (no dots). This server is called ${name}.`,
+      );
     if (servers.has(name)) {
-      warn({
-        path: [],
-        message: `Another server is already called ${name}, so this one isn't loaded. Rename it.`,
-      });
+      warn(`Another server is already called ${name}, so this one isn't loaded. Rename it.`);
       continue;
     }
-    const result = readServer(name, values, read.data, warn);
-    if (result !== undefined)
-      servers.set(name, { ...result, signature: digestOf({ ...result, global: filters }) });
+    try {
+      const server = readServer(name, values, file, warn);
+      if (server !== undefined)
+        servers.set(name, { ...server, signature: digestOf({ ...server, global: filters }) });
+    } catch (error) {
+      if (!isToolError(error)) throw error;
+      for (const { path, message } of issuesOf(error)) warn(message, ...path);
+    }
   }
-  const isDefault = defaultServer !== undefined && servers.has(defaultServer);
-  if (defaultServer && !isDefault)
-    warnings.push({
-      path: place('defaultServer'),
-      message: `No loaded server is called ${JSON.stringify(defaultServer)}, so manifests must specify their server.`,
-    });
   const settings = cloneFrozen({
-    enabled: enabled ?? (inputs !== undefined || place('servers')[0] === 'mcpServers'),
+    enabled: enabled ?? (inputs !== undefined || 'mcpServers' in (input as object)),
     servers: [...servers.values()].sort((a, b) => compareText(a.name, b.name)),
     ...filters,
-    ...(isDefault && { defaultServer }),
+    ...without({ defaultServer }),
     warnings,
   });
   return Object.freeze(Object.defineProperty({ ...settings }, READ, { value: true }));
 }
+
+/** Adds a warning about a server's settings, or about the setting at `path`. */
+type Warn = (message: string, ...path: Issue['path']) => void;
 
 /** Settings for all servers that exclude tools or tighten their permissions. */
 const RESTRICTING = ['allowTools', 'denyTools', 'requiresConsent', 'accessMode', 'dangerLevel'];
@@ -223,29 +194,28 @@ const UNUSED = [
   ...['alwaysLoad', 'startOnLaunch', 'sandbox', 'sandboxEnabled'],
 ];
 
+/** Returns a server's settings that this library uses, under their camelCase names. */
+function usedSettings(written: unknown): unknown {
+  const given = spelledServer(written);
+  if (!isPlainObject(given)) return given;
+  const { tools, ...values } = Object.fromEntries(
+    Object.entries(given).filter(([name]) => !UNUSED.includes(name)),
+  );
+  // Some clients use `tools` for the list of allowed tools.
+  return Array.isArray(tools) ? { allowTools: tools, ...values } : { tools, ...values };
+}
+
 /**
- * Returns a server's settings, or `undefined` if it's disabled or has issues that keep it from
- * being loaded.
+ * Returns a server's settings, or `undefined` if it's disabled.
+ * @throws ToolError `INVALID_ARGUMENT`, which lists everything wrong in the settings.
  */
 function readServer(
   name: string,
   written: unknown,
   global: FileValues,
-  warn: (...issues: readonly Issue[]) => void,
+  warn: Warn,
 ): Omit<McpServerSettings, 'signature'> | undefined {
-  const { values: given, issues: ambiguous } = spelled(written, SERVER_PLACES);
-  if (ambiguous.length > 0) return void warn(...ambiguous);
-  if (!isPlainObject(given))
-    return void warn({ path: [], message: expectedGot('an object of settings', kindOf(given)) });
-  const values = Object.fromEntries(Object.entries(given).filter(([key]) => !UNUSED.includes(key)));
-  // Some clients use `tools` for the list of allowed tools.
-  if (Array.isArray(values['tools'])) {
-    values['allowTools'] ??= values['tools'];
-    delete values['tools'];
-  }
-  const parsed = serverSchema().safeParse(values, { error: knownKeys });
-  if (!parsed.success) return void warn(...toIssues(parsed.error, values));
-  const { data } = parsed;
+  const data = checkOptions(serverSchema, usedSettings(written), 'settings of the server');
   if (data.enabled === false || data.disabled === true) return undefined;
   const {
     timeout: timeoutMs = 30_000,
@@ -253,40 +223,27 @@ function readServer(
     healthCheckInterval: healthCheckIntervalMs = 300_000,
     maxTools = 1_000,
   } = { ...without(global), ...without(data) };
-  const overrides = { ...overridesOf(global), ...overridesOf(data) };
-  const tools = Object.entries(data.tools ?? {}).map(([pattern, tool]) =>
-    toolSettingOf(pattern, tool),
-  );
-  const transport = transportOf(data);
-  const issues = [
-    ...('message' in transport ? [transport] : []),
-    ...contradictions(overrides),
-    ...tools.flatMap((tool) =>
-      contradictions(withOverrides(overrides, tool.overrides), 'tools', tool.pattern),
-    ),
-  ];
-  if ('message' in transport || issues.length > 0) return void warn(...issues);
   if ([data.autoApprove].flat().some(Boolean))
-    warn({
-      path: ['autoApprove'],
-      message: `Approvals for tools are ignored, because any repository may contain such a file. Set access and consent for the tools under "tools".`,
-    });
+    warn(
+      'Approvals for tools (autoApprove, alwaysAllow, trust) are ignored, because any repository may contain such a file. Set access and consent for the tools under "tools".',
+    );
   const { allowTools, persona, personaAllowlist } = data;
   return {
-    ...{ name, transport, timeoutMs, startupTimeoutMs, healthCheckIntervalMs, maxTools },
+    ...{ name, timeoutMs, startupTimeoutMs, healthCheckIntervalMs, maxTools },
+    transport: transportOf(data),
     ...picked(data, ['denyTools', 'trusted', 'resources', 'prompts']),
     ...without({ allowTools, persona, personaAllowlist, auth: authOf(data) }),
-    ...{ overrides, tools },
+    overrides: { ...overridesOf(global), ...overridesOf(data) },
+    tools: Object.entries(data.tools ?? {}).map(([pattern, tool]) => toolSettingOf(pattern, tool)),
   };
 }
 
 function toolSettingOf(pattern: string, data: ToolValues): McpToolSetting {
-  const { enabled, disabled = enabled === undefined ? undefined : !enabled } = data;
+  const { disabled, timeout: timeoutMs, personaAllowlist, ...overrides } = data;
   return {
     pattern,
-    ...without({ disabled, timeoutMs: data.timeout, personaAllowlist: data.personaAllowlist }),
-    overrides: overridesOf(data),
-    extras: picked(data, ['keywords', 'stages', 'taskTypes', 'priority', 'costTier']),
+    ...without({ disabled, timeoutMs, personaAllowlist }),
+    overrides: without(overrides),
   };
 }
 
@@ -305,27 +262,6 @@ function authOf(data: ServerValues): McpServerAuth | undefined {
   return isNone ? undefined : { ...without({ required, type }), scopes, env };
 }
 
-function contradictions(overrides: McpToolOverrides, ...path: Issue['path']): readonly Issue[] {
-  const sideEffects = [...(overrides.sideEffects ?? [])];
-  return contradictionsIn({ name: '', description: '', ...overrides, sideEffects }).map(
-    (message) => ({ path, message }),
-  );
-}
-
-/**
- * Returns an issue for each VS Code input. The issue names the environment variable for the value,
- * because this library doesn't ask the user for inputs.
- */
-function inputsOf(inputs: unknown): readonly Issue[] {
-  return (Array.isArray(inputs) ? (inputs as unknown[]) : [])
-    .map((each) => (isPlainObject(each) ? each['id'] : undefined))
-    .filter((id) => typeof id === 'string')
-    .map((id) => ({
-      path: ['inputs'],
-      message: `The input ${JSON.stringify(id)} is read from the environment. Set the variable ${inputVariable(id)}.`,
-    }));
-}
-
 /**
  * Returns a server name with forbidden characters replaced by `-`. Dots are forbidden because
  * `mcp.a.b.c` could then be a tool of `a` or of `a.b`.
@@ -335,4 +271,73 @@ export function serverNameOf(written: string): string {
     .trim()
     .replace(/[^A-Za-z0-9_-]+/gu, '-')
     .slice(0, 64);
+}
+
+/** Other names for settings, from ATLAS files and from MCP clients. */
+const ALIASES: Readonly<Record<string, string>> = {
+  access: 'accessMode',
+  alwaysAllow: 'autoApprove',
+  authentication: 'auth',
+  cmd: 'command',
+  commandArgs: 'args',
+  consent: 'requiresConsent',
+  danger: 'dangerLevel',
+  disabledTools: 'denyTools',
+  environment: 'env',
+  excludeTools: 'denyTools',
+  httpUrl: 'url',
+  includeTools: 'allowTools',
+  mcpServers: 'servers',
+  parallel: 'allowParallel',
+  personas: 'personaAllowlist',
+  scheme: 'type',
+  scope: 'scopes',
+  serverUrl: 'url',
+  transportType: 'transport',
+  trust: 'autoApprove',
+  uri: 'url',
+  workingDirectory: 'cwd',
+};
+
+function spellingOf(name: string): string {
+  const camel = name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
+  const unit = camel.replace(/Seconds$/, '');
+  return Object.hasOwn(ALIASES, unit) ? ALIASES[unit]! : unit;
+}
+
+/**
+ * Returns settings under their camelCase names. snake_case and the names of other programs are
+ * converted. Settings that are `undefined` or `null` are dropped. A value that isn't an object is
+ * returned unchanged.
+ *
+ * @param readers Functions that convert the values of some settings, by camelCase name.
+ * @throws ToolError `INVALID_ARGUMENT` for two spellings of the same setting.
+ */
+function spelled(
+  given: unknown,
+  readers: Readonly<Record<string, (value: unknown) => unknown>> = {},
+): unknown {
+  if (!isPlainObject(given)) return given;
+  const values = new Map<string, unknown>();
+  for (const [name, value] of Object.entries(given)) {
+    if (value === undefined || value === null) continue;
+    const spelling = spellingOf(name);
+    if (values.has(spelling))
+      throw refusal('Ambiguous settings', [
+        { path: [name], message: `${spelling} is set twice. Remove one spelling.` },
+      ]);
+    const read = Object.hasOwn(readers, spelling) ? readers[spelling] : undefined;
+    values.set(spelling, read === undefined ? value : read(value));
+  }
+  return Object.fromEntries(values);
+}
+
+/** Returns a server's settings under their camelCase names. Names of tools stay unchanged. */
+function spelledServer(given: unknown): unknown {
+  const inner = (value: unknown) => spelled(value);
+  const tools = (value: unknown) =>
+    isPlainObject(value)
+      ? Object.fromEntries(Object.entries(value).map(([name, tool]) => [name, spelled(tool)]))
+      : value;
+  return spelled(given, { auth: inner, oauth: inner, tools });
 }

@@ -143,7 +143,6 @@ const toolSchema = once(() =>
   z.strictObject({
     ...overrides(),
     disabled: flag(),
-    enabled: flag(),
     timeout: seconds(),
     personaAllowlist: names(),
     keywords: names(),

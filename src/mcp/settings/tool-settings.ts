@@ -3,8 +3,8 @@ import { matchesPattern } from '../../safety/name-pattern.js';
 import type { ToolOptions } from '../../tool/tool-options.js';
 
 /**
- * The operator's settings for all tools of a server, which override what the server says. `version`
- * is used for tools that have no version.
+ * The operator's metadata for tools, which overrides what the server says. `version` is used for
+ * tools that have no version. `keywords` and the options after it are set for individual tools only.
  */
 export type McpToolOverrides = Pick<
   ToolOptions,
@@ -17,6 +17,11 @@ export type McpToolOverrides = Pick<
   | 'sends'
   | 'version'
   | 'category'
+  | 'keywords'
+  | 'stages'
+  | 'taskTypes'
+  | 'priority'
+  | 'costTier'
 > & {
   /**
    * The effects of a call besides its result. @default derived from the server's annotations,
@@ -35,8 +40,6 @@ export interface McpToolSetting {
   /** The only personas that may call the tools, in place of the server's list. */
   readonly personaAllowlist?: readonly string[];
   readonly overrides: McpToolOverrides;
-  /** Other metadata of the tools. */
-  readonly extras: Pick<ToolOptions, 'keywords' | 'stages' | 'taskTypes' | 'priority' | 'costTier'>;
 }
 
 /** A server's settings about its tools. */
@@ -51,24 +54,15 @@ interface ToolWords {
  * Returns the settings for one tool. Each matching pattern overrides the server's settings, in
  * order.
  */
-export function settingsOf(
-  server: ToolWords,
-  toolName: string,
-): Omit<ToolWords, 'tools'> & Pick<McpToolSetting, 'extras'> {
+export function settingsOf(server: ToolWords, toolName: string): Omit<ToolWords, 'tools'> {
   const { overrides, timeoutMs, personaAllowlist, tools } = server;
   let known: ReturnType<typeof settingsOf> = {
     overrides,
     timeoutMs,
     ...without({ personaAllowlist }),
-    extras: {},
   };
-  for (const { overrides: later, extras, ...rest } of matching(tools, toolName))
-    known = {
-      ...known,
-      ...rest,
-      overrides: withOverrides(known.overrides, later),
-      extras: { ...known.extras, ...extras },
-    };
+  for (const { overrides: later, ...rest } of matching(tools, toolName))
+    known = { ...known, ...rest, overrides: withOverrides(known.overrides, later) };
   return known;
 }
 
@@ -102,10 +96,7 @@ function matching(tools: readonly McpToolSetting[], toolName: string): readonly 
  * Overrides earlier settings with later settings. `accessMode` and `sideEffects` are only replaced
  * together, because the old value of one could contradict the new value of the other.
  */
-export function withOverrides(
-  earlier: McpToolOverrides,
-  later: McpToolOverrides,
-): McpToolOverrides {
+function withOverrides(earlier: McpToolOverrides, later: McpToolOverrides): McpToolOverrides {
   if (later.accessMode === undefined && later.sideEffects === undefined)
     return { ...earlier, ...later };
   const { accessMode: _, sideEffects: __, ...rest } = earlier;

@@ -1,5 +1,5 @@
 import { ToolError, type Issue } from '../../core/errors.js';
-import { expectedGot } from '../../core/issues.js';
+import { expectedGot, refusal } from '../../core/issues.js';
 import type { ServerValues } from './settings-schema.js';
 import { without } from './tool-settings.js';
 
@@ -66,7 +66,10 @@ export interface McpOAuthSettings {
 type Kind = McpTransportSettings['kind'];
 type Texts = Readonly<Record<string, string>>;
 
-/** Returns how to reach a server, or the issue if its settings are invalid. */
+/**
+ * Returns how to reach a server.
+ * @throws ToolError `INVALID_ARGUMENT` if its settings are invalid.
+ */
 export function transportOf({
   transport,
   type,
@@ -78,19 +81,21 @@ export function transportOf({
   url,
   headers = {},
   oauth,
-}: ServerValues): McpTransportSettings | Issue {
+}: ServerValues): McpTransportSettings {
+  const wrong = (message: string, ...path: Issue['path']) =>
+    refusal('Invalid settings of the server', [{ path, message }]);
   const kind =
     transport ?? type ?? (url === undefined ? 'stdio' : /^wss?:/i.test(url) ? 'websocket' : 'http');
   if (command !== undefined && url !== undefined)
-    return { path: ['url'], message: 'Set a command or a url, but not both.' };
-  if (kind === 'stdio')
-    return command === undefined
-      ? { path: [], message: `Set a command${url === undefined ? ' or a url' : ''}.` }
-      : { kind, command, args, env, ...without({ cwd, envFile }) };
-  if (url === undefined) return { path: [], message: `Set a url for the transport ${kind}.` };
+    throw wrong('Set a command or a url, but not both.', 'url');
+  if (kind === 'stdio') {
+    if (command === undefined) throw wrong('Set a command or a url.');
+    return { kind, command, args, env, ...without({ cwd, envFile }) };
+  }
+  if (url === undefined) throw wrong(`Set a url for the transport ${kind}.`);
   // A URL with variables can only be checked once they're filled in.
   if (!url.includes('${') && !isAddressFor(kind, url))
-    return { path: ['url'], message: expectedGot(addressOf(kind), 'a string') };
+    throw wrong(expectedGot(addressOf(kind), 'a string'), 'url');
   return { kind, url, headers, ...(oauth && { oauth: without(oauth) }) };
 }
 
@@ -105,7 +110,7 @@ const VARIABLE = /^(?:env:)?([A-Za-z_][A-Za-z0-9_]*)(?::-(.*))?$/s;
 const INPUT = /^input:([A-Za-z0-9_.-]{1,100})$/;
 
 /** Returns the name of the environment variable for a VS Code input. */
-export function inputVariable(id: string): string {
+function inputVariable(id: string): string {
   return `INPUT_${id.toUpperCase().replace(/[^A-Z0-9]/g, '_')}`;
 }
 

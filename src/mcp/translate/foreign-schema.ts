@@ -11,10 +11,8 @@ import { jsonSchemaOf } from '../../tool/tool-schema.js';
 import type { JsonSchema } from '../../tool/tool-schema.js';
 import { cleanText, hasHidden } from './foreign-text.js';
 
-/** A usable schema with its corrections, or the reason why it's refused. */
-type ForeignSchema =
-  | { readonly schema: JsonSchema; readonly changes: readonly string[] }
-  | { readonly refused: string };
+/** A usable schema, or the reason why it's refused. */
+type ForeignSchema = { readonly schema: JsonSchema } | { readonly refused: string };
 
 /**
  * Returns the input schema for a server's tool. A missing schema allows any object.
@@ -23,31 +21,18 @@ type ForeignSchema =
  * it isn't an object, and `required` becomes a list of names.
  */
 export function inputSchemaOf(given: Json | undefined, engine?: PatternEngine): ForeignSchema {
-  if (given === undefined || given === null)
-    return {
-      schema: foreignSchema({ type: 'object', properties: Object.freeze({}) }),
-      changes: [],
-    };
-  if (!isPlainObject(given))
-    return { refused: expectedGot('an input schema as an object', describeValue(given)) };
-  const changes: string[] = [];
-  const { type, properties, required, ...rest } = given;
-  if (type !== undefined && type !== 'object') changes.push('its type was set to object');
-  if (properties !== undefined && !isPlainObject(properties))
-    changes.push("its properties were dropped because they aren't an object");
+  const known = given ?? {};
+  if (!isPlainObject(known))
+    return { refused: expectedGot('an input schema as an object', describeValue(known)) };
+  const { properties, required, ...rest } = known;
   const names = namesIn(required);
-  if (required !== undefined && !(Array.isArray(required) && names.length === required.length))
-    changes.push('its list of required fields was corrected');
   const repaired = {
     ...rest,
     type: 'object',
     properties: isPlainObject(properties) ? properties : {},
     ...(names.length > 0 ? { required: names } : {}),
   };
-  const sound = soundSchema(repaired, 'input', engine);
-  return 'refused' in sound
-    ? sound
-    : { schema: sound.schema, changes: [...changes, ...sound.changes] };
+  return soundSchema(repaired, 'input', engine);
 }
 
 function namesIn(required: unknown): readonly string[] {
@@ -71,7 +56,7 @@ export function soundSchema(
   engine?: PatternEngine,
 ): ForeignSchema {
   const what = `The ${side} schema`;
-  const { schema: clean, hidden, changed } = cleanSchema(given);
+  const { schema: clean, hidden } = cleanSchema(given);
   if (hidden)
     return {
       refused: `${what} contains hidden characters in names or values.`,
@@ -79,10 +64,7 @@ export function soundSchema(
   try {
     const schema = jsonSchemaOf(foreignSchema(cloneFrozen(clean) as JsonSchema, engine), side);
     compileJsonSchema(schema);
-    return {
-      schema,
-      changes: changed ? [`explanations in its ${side} schema were cleaned or shortened`] : [],
-    };
+    return { schema };
   } catch (error) {
     const reason = isToolError(error, 'INVALID_INPUT_SCHEMA')
       ? issuesOf(error)[0]?.message
@@ -110,10 +92,8 @@ const LONGEST = 4_096;
 function cleanSchema(schema: Json): {
   readonly schema: Json;
   readonly hidden: boolean;
-  readonly changed: boolean;
 } {
   let hidden = false;
-  let changed = false;
 
   function walk(value: Json, isData: boolean): Json {
     if (typeof value === 'string') hidden ||= hasHidden(value);
@@ -122,14 +102,12 @@ function cleanSchema(schema: Json): {
     return Object.fromEntries(
       Object.entries(value).map(([key, item]): [string, Json] => {
         hidden ||= hasHidden(key);
-        if (isData || !EXPLAINING.has(key) || typeof item !== 'string')
-          return [key, walk(item, isData || DATA.has(key))];
-        const { text, changes } = cleanText(item, LONGEST);
-        changed ||= changes.length > 0;
-        return [key, text];
+        return isData || !EXPLAINING.has(key) || typeof item !== 'string'
+          ? [key, walk(item, isData || DATA.has(key))]
+          : [key, cleanText(item, LONGEST)];
       }),
     );
   }
 
-  return { schema: walk(schema, false), hidden, changed };
+  return { schema: walk(schema, false), hidden };
 }

@@ -8,30 +8,18 @@ export function hasHidden(text: string): boolean {
   return withoutHidden(text) !== text;
 }
 
-/**
- * Returns a server's text without hidden characters, trimmed and cut at a maximum length. `changes`
- * lists the corrections.
- */
-export function cleanText(
-  text: string,
-  longest: number,
-): { readonly text: string; readonly changes: readonly string[] } {
-  const changes: string[] = [];
+/** Returns a server's text without hidden characters, trimmed and cut at a maximum length. */
+export function cleanText(text: string, longest: number): string {
   // Text far beyond the maximum length isn't even read.
-  const start = text.slice(0, 4 * longest);
-  const visible = withoutHidden(start);
-  if (visible !== start) changes.push('hidden characters were removed');
-  let clean = visible.trim();
-  if (clean.length > longest || text.length > 4 * longest) {
-    clean = clean.slice(0, longest).replace(/[\uD800-\uDBFF]$/, '');
-    changes.push(`it was cut at ${longest} of ${text.length} characters`);
-  }
-  return { text: clean, changes };
+  return withoutHidden(text.slice(0, 4 * longest))
+    .trim()
+    .slice(0, longest)
+    .replace(/[\uD800-\uDBFF]$/, '');
 }
 
 /** Returns a server's text for a message: quoted, short, and without hidden characters. */
 export function quoted(name: string): string {
-  return JSON.stringify(cleanText(publicMessage(name), 100).text);
+  return JSON.stringify(cleanText(publicMessage(name), 100));
 }
 
 /**
@@ -40,21 +28,20 @@ export function quoted(name: string): string {
  */
 export function labelOf(value: unknown): string | undefined {
   if (typeof value !== 'string' || value.length > LIMITS.labelLength) return undefined;
-  return cleanText(value, LIMITS.labelLength).text || undefined;
+  return cleanText(value, LIMITS.labelLength) || undefined;
 }
 
 /** A problem or suspicion about a server or its tools. */
 export interface McpFinding {
   /**
    * - refused: the tool isn't used
-   * - changed: part of the tool was corrected or dropped
+   * - changed: part of the tool was dropped or is read in a certain way
    * - duplicate: the server lists the name twice; the first tool is used
    * - look-alike: the tool may be mistaken for another
    * - hidden-text: a text contains characters that users don't see
    * - mixed-alphabets: a word mixes look-alike letters of two alphabets
    * - instruction-text: a text tells models what to do instead of describing the tool
    * - quarantined: the tool's definition doesn't match its pin, so it can't be called
-   * - unavailable: the server lists the tool, but it can't be called
    * - unreachable: the server couldn't be contacted
    * - disabled: the settings contain the server, but MCP isn't enabled in them
    * - settings: a setting is wrong, has no effect, or isn't enough
@@ -69,7 +56,6 @@ export interface McpFinding {
     | 'mixed-alphabets'
     | 'instruction-text'
     | 'quarantined'
-    | 'unavailable'
     | 'unreachable'
     | 'disabled'
     | 'settings'

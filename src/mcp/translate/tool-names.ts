@@ -9,18 +9,13 @@ import { findingOf, hasHidden, quoted, type McpFinding } from './foreign-text.js
 /** Maximum length of a name in registries. */
 const LONGEST = 128;
 const UNFIT = /[^A-Za-z0-9._-]/gu;
-/**
- * Text in a name that looks like an encoded character. Its underscore is encoded too, so that the
- * text isn't taken for an encoded character.
- */
-const LOOKS_ENCODED = /_(?=x[0-9a-f]+(?:_|[^A-Za-z0-9._-]))/gu;
 
 /**
  * Returns the name for a server's tool here: `mcp.<server>.<tool>`, or `mcp.<tool>` for the unnamed
  * server.
  *
- * Characters that names can't contain become `_x<hexadecimal code>_`: `a b` becomes `a_x20_b`. Two
- * tools therefore never get the same name. For the unnamed server, dots are encoded too, because
+ * Characters that names can't contain become `_x<hexadecimal code>_`: `a b` becomes `a_x20_b`. For
+ * the unnamed server, dots are encoded too, because
  * `files.read` would look like the tool `read` of a server `files`.
  *
  * @returns a reason in `refused` if the name is blank, has hidden characters, or is longer than 128
@@ -34,7 +29,7 @@ export function mcpToolName(
   if (trimmed === '') return { refused: 'The tool has a blank name.' };
   if (hasHidden(trimmed) || /[\r\n\t]/.test(trimmed))
     return { refused: "The tool's name contains hidden characters." };
-  const fit = trimmed.replace(LOOKS_ENCODED, encoded('_')).replace(UNFIT, encoded);
+  const fit = trimmed.replace(UNFIT, encoded);
   const name = server === '' ? `mcp.${fit.replaceAll('.', encoded('.'))}` : `mcp.${server}.${fit}`;
   if (tool.trim().length > LONGEST || name.length > LONGEST)
     return {

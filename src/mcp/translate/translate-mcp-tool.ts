@@ -13,7 +13,7 @@ import { poisonedTexts, type PoisonedText } from '../../core/poisoned-text.js';
 import type { ToolAuth, ToolOptions } from '../../tool/tool-options.js';
 import type { JsonSchema } from '../../tool/tool-schema.js';
 import type { McpServerAuth, McpServerSettings } from '../settings/read-mcp-settings.js';
-import { picked, settingsOf, without } from '../settings/tool-settings.js';
+import { settingsOf, without } from '../settings/tool-settings.js';
 import { inputSchemaOf, soundSchema } from './foreign-schema.js';
 import { cleanText, labelOf, quoted } from './foreign-text.js';
 import { mcpToolName } from './tool-names.js';
@@ -27,10 +27,8 @@ export type McpTranslation =
       readonly toolName: string;
       /** The options for `defineTool`. */
       readonly options: ToolOptions<JsonSchema, JsonSchema>;
-      /** The corrections, as sentences. Quoted parts of a schema contain no secrets or paths. */
+      /** Sentences about parts that were dropped or are read in a certain way. */
       readonly changes: readonly string[];
-      /** The reason why this library can't call the tool. */
-      readonly unavailable?: string;
       /** The server's unchanged texts that hide something or steer models. */
       readonly texts: readonly PoisonedText[];
     }
@@ -45,7 +43,6 @@ const LONGEST_DESCRIPTION = 4_096;
 const MOST_CAPABILITIES = 64;
 /** Maximum number of hints that are read. The protocol defines four. */
 const MOST_HINTS = 16;
-const MAX_META_BYTES = 16_384;
 /**
  * The fields of a definition that are read. Icons aren't read, because they may contain large
  * pictures.
@@ -61,7 +58,6 @@ const FIELDS = [
   'output_schema',
   'annotations',
   'execution',
-  '_meta',
   'version',
   'capabilities',
   'auth',
@@ -83,8 +79,8 @@ type Raw = Readonly<Partial<Record<(typeof FIELDS)[number], Json>>>;
  * - A description is trimmed, cut at 4,096 characters and stripped of hidden characters. A tool is
  *   refused if its name is unusable, its definition is larger than 256 KiB, or its input schema
  *   can't be enforced. An output schema that can't be enforced is dropped.
- * - `metadata` contains the title, annotations and `_meta`.
- * - A tool that can only run as a task of the protocol is unavailable.
+ * - `metadata` contains the title and the annotations.
+ * - A tool that can only run as a task of the protocol is refused.
  *
  * @param tool Any value that a server sent.
  * @param engine Checks the patterns of the schemas.
@@ -98,8 +94,13 @@ export function translateMcpTool(
   if ('refused' in read) return read;
   const { raw, toolName } = read;
   const texts = textsOf(raw);
-  const { extras, ...words } = settingsOf(forAll, toolName);
-  const server = { ...forAll, ...words };
+  if (isPlainObject(raw.execution) && raw.execution['taskSupport'] === 'required')
+    return {
+      refused: "This tool can only run as a task, which isn't supported.",
+      toolName,
+      texts,
+    };
+  const server = { ...forAll, ...settingsOf(forAll, toolName) };
   const named = mcpToolName(server.name, toolName);
   if ('refused' in named) return { refused: named.refused, toolName, texts };
   const input = inputSchemaOf(raw.inputSchema ?? raw.input_schema ?? raw.parameters, engine);
@@ -115,27 +116,19 @@ export function translateMcpTool(
   const auth = mergeAuth(raw, server.auth);
   const changes = [
     ...auth.changes,
-    ...description.changes.map((change) => `of its description ${change}`),
-    ...input.changes,
-    ...(output === undefined
-      ? []
-      : 'refused' in output
-        ? [`its output schema was dropped: ${output.refused}`]
-        : output.changes),
+    ...(output && 'refused' in output ? [`its output schema was dropped: ${output.refused}`] : []),
   ];
   const options: Omit<ToolOptions, 'inputSchema' | 'outputSchema'> = {
     name: named.name,
     description:
-      description.text ||
+      description ||
       `MCP tool '${quoted(toolName.trim()).slice(1, -1)}' from server '${server.name || 'default'}'`,
     version: labelOf(raw.version) ?? server.overrides.version ?? '1.0.0',
     ...mergeAxes(raw.annotations, server),
-    ...picked(server.overrides, ['category']),
     timeoutMs: server.timeoutMs,
     auth: auth.auth,
     ...(capabilities.length > 0 && { capabilities }),
     ...allowlistOf(raw, server),
-    ...extras,
     providers: [{ name: 'mcp', config: { server: server.name, tool: toolName } }],
     metadata: metadataOf(raw),
   };
@@ -150,20 +143,12 @@ export function translateMcpTool(
     options: Object.freeze({ ...cloneFrozen(options), ...schemas }),
     changes: Object.freeze(changes),
     texts,
-    ...(needsTask(raw) && { unavailable: NEEDS_TASK }),
   });
 }
 
-const NEEDS_TASK =
-  "This tool can only run as a task, which isn't supported. Use another tool from this server.";
-
-function needsTask({ execution }: Raw): boolean {
-  return isPlainObject(execution) && execution['taskSupport'] === 'required';
-}
-
 /**
- * Returns the suspicious texts in the fields that models see, which are all fields except `_meta`
- * and the version.
+ * Returns the suspicious texts in the fields that models see, which are all fields except the
+ * version.
  */
 function textsOf({ name, title, description, annotations, ...rest }: Raw): readonly PoisonedText[] {
   const shown = {
@@ -231,7 +216,7 @@ function readDefinition(
 }
 
 function metadataOf(raw: Raw): Readonly<Record<string, unknown>> {
-  const { title, annotations, _meta } = raw;
+  const { title, annotations } = raw;
   const hints = isPlainObject(annotations)
     ? Object.entries(annotations)
         .filter(([, hint]) => typeof hint === 'boolean')
@@ -242,22 +227,8 @@ function metadataOf(raw: Raw): Readonly<Record<string, unknown>> {
     .find((each) => each !== undefined);
   return {
     ...without({ title: shown }),
-    mcp: {
-      ...(hints.length > 0 && { annotations: Object.fromEntries(hints) }),
-      ...(needsTask(raw) && { taskSupport: 'required' }),
-      ...(isPlainObject(_meta) && isCarried(_meta) && { _meta }),
-    },
+    mcp: hints.length > 0 ? { annotations: Object.fromEntries(hints) } : {},
   };
-}
-
-/** Returns false for data that is larger than 16 KiB or too deeply nested for metadata. */
-function isCarried(meta: Json): boolean {
-  try {
-    boundInput({ options: { metadata: { mcp: { meta } } } }, MAX_META_BYTES);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 function capabilitiesOf(given: Json | undefined): readonly string[] {
@@ -288,7 +259,7 @@ function mergeAxes(
   annotations: unknown,
   { trusted, overrides }: Pick<McpServerSettings, 'trusted' | 'overrides'>,
 ): AnnotatedAxes {
-  const { version: _, category: __, ...said } = overrides;
+  const { version: _, ...said } = overrides;
   const open = said.sideEffects === undefined && said.accessMode === undefined;
   const { accessMode, ...hints } = axesFromAnnotations(annotations, { trusted: trusted && open });
   const merged = { ...DEFAULTS, ...hints, ...said };
