@@ -1,6 +1,6 @@
 import type { ToolMetadataRegistry } from '../registry/tool-metadata-registry.js';
 import type { ToolCall } from '../safety/calls.js';
-import { checkAhead } from '../tool/check-input.js';
+import { checkInput } from '../tool/check-input.js';
 
 /**
  * Returns each call with the input to use for planning: the parsed input if the tool has
@@ -14,7 +14,7 @@ export async function plannable(
     calls.map(async (call) => {
       const entry = registry.get(call.name);
       if (entry?.conflictKeys === undefined) return { call, planned: call };
-      const check = await checkAhead(entry, call.input);
+      const check = await checkInput(entry, call.input);
       if (!check.ok) return { call, planned: call };
       return { call: { ...call, input: check.raw }, planned: { ...call, input: check.value } };
     }),

@@ -26,32 +26,6 @@ export type InputCheck =
     }
   | { readonly ok: false; readonly error: ToolError };
 
-/** Results of `checkAhead`, keyed by the copied input and kept until that copy is checked. */
-const ahead = new WeakMap<
-  object,
-  {
-    readonly schema: ToolEntry['inputSchema'];
-    readonly canonicalInput: ToolEntry['canonicalInput'];
-    readonly check: InputCheck;
-  }
->();
-
-/**
- * Checks an input before the call reaches the executor. The executor reuses the result if it gets
- * the copy made here (`raw`) and the same schema. The copy is frozen, so it can't change before
- * then.
- */
-export async function checkAhead(entry: ToolEntry, input: unknown): Promise<InputCheck> {
-  const check = await checkInput(entry, input);
-  if (check.ok)
-    ahead.set(check.raw as object, {
-      schema: entry.inputSchema,
-      canonicalInput: entry.canonicalInput,
-      check,
-    });
-  return check;
-}
-
 /**
  * Checks the input of one call. Returns a promise only if the schema validates asynchronously.
  *
@@ -69,11 +43,6 @@ export async function checkAhead(entry: ToolEntry, input: unknown): Promise<Inpu
  * `details.issues` lists up to 20 issues.
  */
 export function checkInput(entry: ToolEntry, input: unknown): InputCheck | Promise<InputCheck> {
-  const before = typeof input === 'object' && input !== null ? ahead.get(input) : undefined;
-  if (before?.schema === entry.inputSchema && before.canonicalInput === entry.canonicalInput) {
-    ahead.delete(input as object);
-    return before.check;
-  }
   try {
     const raw = boundInput(input);
     if (raw === null) return checkNull(entry);
