@@ -1,7 +1,6 @@
 import { randomBytes } from '../core/crypto.js';
 import { ToolError } from '../core/errors.js';
 import { FLOW_LABELS, type Flow, type FlowLabel } from '../core/flow.js';
-import { invalidArgument } from '../core/issues.js';
 import { LIMITS } from '../core/limits.js';
 import { Listeners } from '../core/listeners.js';
 import { digestOf, type Json } from '../core/plain-data.js';
@@ -31,7 +30,6 @@ import { ApprovalDesk, type Answered, type ApprovalMetrics } from './approval-de
 import { Arounds, type Around } from './around.js';
 import { Budgets } from './budgets.js';
 import {
-  announceStart,
   assertSame,
   assertUsable,
   CallJudge,
@@ -248,7 +246,7 @@ export class ToolExecutor {
         if (grant && !(await this.#desk.useGrant(run, grant)))
           return this.#askAgain(run, call, judged.question!, await this.#preview(run, call, place));
         if (this.#budgets) await this.#budgets.spend(entry, run.options);
-        if (run.options.onStart) await announceStart(this.#frame, run, entry);
+        if (run.options.onStart) await run.options.onStart(run.call);
         assertSame(this.#frame, run, entry);
         if (approval) await this.#desk.redeem(run, approval); // Redeems the approval last, so that a refused call doesn't use it up.
         assertWanted(run.options.signal, entry.name);
@@ -425,8 +423,6 @@ export class ToolExecutor {
 
   /** Calls `listener` for every event. Returns a function that unsubscribes. */
   on(listener: (event: ToolEvent) => void): () => void {
-    if (typeof listener !== 'function')
-      throw invalidArgument('a function that receives all events', listener);
     return this.#frame.listeners.add(listener);
   }
 

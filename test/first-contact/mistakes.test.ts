@@ -351,21 +351,6 @@ const THROWN: readonly (readonly [
     () => js.toAISDKTools(js.registry(), new js.Executor({ registry: js.registry() })),
     'Write { executor }.',
   ],
-  [
-    'planExecution(calls, registry)',
-    () => js.planExecution([call], js.registry()),
-    'Call planExecution(registry, calls).',
-  ],
-  [
-    'planExecution(registry, call)',
-    () => js.planExecution(js.registry(), call),
-    'Expected a list of calls, got an object',
-  ],
-  [
-    'planExecution(registry, ["read"])',
-    () => js.planExecution(js.registry(), ['read']),
-    'Expected {name, input} at position 0 of the calls, got "read"',
-  ],
   ['lintTools([tool])', () => js.lintTools([read]), 'Register the tools in a registry first.'],
   ['loadTools()', () => js.loadTools(), "Call loadTools('src/tools/**/*.ts')."],
 ];
@@ -396,12 +381,12 @@ const REFUSED: readonly (readonly [
   [
     'execute with toolName instead of name',
     [{ id: '1', toolName: 'read', input: {} }],
-    "Expected the tool's name under name, got toolName. Pass { id, name, input }.",
+    "Expected the call's name under name, got toolName. Write { id, name, input }.",
   ],
   [
     "execute with a call in OpenAI's format",
     [{ id: '1', type: 'function', function: { name: 'read', arguments: '{}' } }],
-    'got function. Pass { id, name, input }.',
+    'got function. Write { id, name, input }.',
   ],
   [
     'execute with a misspelled option',
@@ -411,12 +396,12 @@ const REFUSED: readonly (readonly [
   [
     'execute with approval: true',
     [call, { approval: true }],
-    'Expected the approval from await executor.approve(pending), got true. Pass the value that await executor.approve(outcome.pending) returns.',
+    'Expected approval as an object, got true.',
   ],
   [
     'execute with the promise of an approval',
     [call, { approval: Promise.resolve({}) }],
-    'got a promise. Await it first.',
+    'Expected approval as an object, got a promise.',
   ],
   ['execute with an unknown name', [{ ...call, name: 'raed' }], 'There is no tool named "raed"'],
 ];
