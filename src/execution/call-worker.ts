@@ -1,7 +1,7 @@
 import { pauseFor, untilQuiet } from '../core/clock.js';
 import { randomUUID } from '../core/crypto.js';
 import { isWriting } from '../core/enum-order.js';
-import { AccessMode, ExecutionCategory } from '../core/enums.js';
+import { AccessMode } from '../core/enums.js';
 import { ToolError } from '../core/errors.js';
 import { onAbort } from '../core/listeners.js';
 import { digestOf, type Json } from '../core/plain-data.js';
@@ -121,8 +121,7 @@ export class CallWorker {
         ? aroundFailure(error as ToolError, run.attempts > 0, exposeErrors)
         : failure(error);
     }
-    if (isWriting(entry.accessMode) || entry.executionCategory === ExecutionCategory.MIXED)
-      this.#dropCached(entry);
+    this.#dropCached(entry);
     const { status } = body;
     // A call whose wrapper answered instead of the tool says nothing about the tool.
     if (run.attempts > 0 && !isAroundsOwn && !(status === 'error' && body.code === 'ABORTED'))

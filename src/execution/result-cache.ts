@@ -1,3 +1,4 @@
+import { concurrencyOf } from '../core/enum-order.js';
 import { AccessMode, ExecutionCategory } from '../core/enums.js';
 import { cloneFrozen, digestOf, isShownByJson, type Json } from '../core/plain-data.js';
 import { RecentMap } from '../core/recent-map.js';
@@ -222,13 +223,8 @@ function scopesDroppedBy(
   { accessMode, executionCategory, invalidates, category }: ToolEntry,
   registry: Pick<ToolMetadataRegistry, 'get'>,
 ): readonly string[] {
-  if (
-    accessMode === AccessMode.EXECUTE ||
-    accessMode === AccessMode.MIXED ||
-    executionCategory === ExecutionCategory.EXECUTE ||
-    executionCategory === ExecutionCategory.MIXED
-  )
-    return [EVERYTHING];
+  const kind = concurrencyOf({ accessMode, executionCategory });
+  if (kind === ExecutionCategory.EXECUTE || kind === ExecutionCategory.MIXED) return [EVERYTHING];
   if (accessMode === AccessMode.READONLY) return [];
   if (invalidates.length > 0)
     return [

@@ -41,7 +41,7 @@ import {
 import { CallLog } from './call-log.js';
 import { CallWorker } from './call-worker.js';
 import { ConversationLabels } from './conversation-labels.js';
-import { dryRun } from './dry-run.js';
+import { dryRun, type DryRun } from './dry-run.js';
 import {
   checkExecutorOptions,
   type ExecuteAllOptions,
@@ -50,9 +50,9 @@ import {
   type JudgeOptions,
   type ToolExecutorOptions,
 } from './executor-options.js';
-import { plannable } from './plannable.js';
+import { planCalls } from './plannable.js';
 import { Places, type AbandonedCall, type Place } from './places.js';
-import { planExecution, type ExecutionPlan, type PlannableCall } from './plan-execution.js';
+import type { ExecutionPlan, PlannableCall } from './plan-execution.js';
 import { previewOf } from './preview-call.js';
 import { assertCall, readCall, readCalls, readOptions } from './read-call.js';
 import { failure } from './read-result.js';
@@ -315,22 +315,19 @@ export class ToolExecutor {
     { approvals = [], onOutcome, ...given }: ExecuteAllOptions = {},
   ): Promise<readonly ToolOutcome[]> {
     const options = readOptions(given);
-    const own = await plannable(this.registry, readCalls(calls));
-    if (new Set(own.map(({ call }) => call.id)).size < own.length)
+    const own = readCalls(calls);
+    if (new Set(own.map(({ id }) => id)).size < own.length)
       throw new ToolError(
         'INVALID_ARGUMENT',
         `Several of these ${own.length} calls have the same id, so their outcomes can't be told apart. Give each call a unique id.`,
       );
-    const { batches } = planExecution(
-      this.registry,
-      own.map(({ planned }) => planned),
-    );
+    const { batches } = await planCalls(this.registry, own);
     const { conversationId } = options;
     const flow =
       conversationId === undefined ? undefined : await this.#labels.assumed(conversationId);
     const outcomes = new Array<ToolOutcome>(own.length);
     await runBatches(batches, async (position, turn) => {
-      const { call } = own[position]!;
+      const call = own[position]!;
       const approval = approvals.find(({ callId }) => callId === call.id);
       this.#together.set(call, (run) => Object.assign(run, { flow, turn }));
       const outcome = await this.execute(call, approval ? { ...options, approval } : options);
@@ -346,11 +343,7 @@ export class ToolExecutor {
    * @throws ToolError `INVALID_ARGUMENT` if `calls` isn't a list of calls.
    */
   async plan(calls: readonly PlannableCall[]): Promise<ExecutionPlan> {
-    const own = await plannable(this.registry, readCalls(calls));
-    return planExecution(
-      this.registry,
-      own.map(({ planned }) => planned),
-    );
+    return planCalls(this.registry, readCalls(calls));
   }
 
   /**
@@ -413,11 +406,7 @@ export class ToolExecutor {
   async dryRun(
     calls: readonly PlannableCall[],
     options: ExecuteOptions = {},
-  ): Promise<
-    readonly (Pick<DecidedCall, 'callId' | 'toolName' | 'refused'> & {
-      readonly decision: Decision;
-    })[]
-  > {
+  ): Promise<readonly DryRun[]> {
     return dryRun(this.#frame, this.#judge, this.#labels, readCalls(calls), options);
   }
 

@@ -59,28 +59,12 @@ const sideEffects = () =>
       error: '"none" alone, or the effects without it',
     });
 
-const environment = () =>
-  z
-    .custom<Readonly<Record<string, 'required' | 'optional'>>>(isPlainObject, {
-      error: 'an object of variable names',
-    })
-    .superRefine((variables, context) => {
-      for (const [variable, need] of Object.entries(variables)) {
-        if (need !== 'required' && need !== 'optional')
-          context.addIssue({
-            code: 'custom',
-            path: [variable],
-            message: 'one of "required", "optional"',
-          });
-      }
-    });
-
 const auth = () =>
   z.strictObject({
     required: z.boolean(),
     type: text().optional(),
     scopes: words().optional(),
-    env: environment().optional(),
+    env: z.record(z.string(), z.enum(['required', 'optional'])).optional(),
     docs: sentence().optional(),
   });
 
