@@ -41,7 +41,7 @@ import {
 import { CallLog } from './call-log.js';
 import { CallWorker } from './call-worker.js';
 import { ConversationLabels } from './conversation-labels.js';
-import { dryRun, type DryRun } from './dry-run.js';
+import { dryRun } from './dry-run.js';
 import {
   checkExecutorOptions,
   type ExecuteAllOptions,
@@ -406,7 +406,11 @@ export class ToolExecutor {
   async dryRun(
     calls: readonly PlannableCall[],
     options: ExecuteOptions = {},
-  ): Promise<readonly DryRun[]> {
+  ): Promise<
+    readonly (Pick<DecidedCall, 'callId' | 'toolName' | 'refused'> & {
+      readonly decision: Decision;
+    })[]
+  > {
     return dryRun(this.#frame, this.#judge, this.#labels, readCalls(calls), options);
   }
 
