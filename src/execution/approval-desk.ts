@@ -310,9 +310,7 @@ async function askUser(
     const edited = Object.hasOwn(given, 'input') ? { input: given['input'] } : undefined;
     if (Object.hasOwn(given, 'grant')) return { edited, scope: given['grant'] as GrantScope };
     if (edited !== undefined) return { edited };
-    return answer === undefined
-      ? 'confirm returned undefined. Return true to approve or false to deny'
-      : `confirm returned ${describeValue(answer)}. Return true to approve, false to deny, { input } to approve edited arguments, or { grant } to approve further calls`;
+    return `confirm returned ${describeValue(answer)}. Return true to approve, false to deny, { input } to approve edited arguments, or { grant } to approve further calls`;
   } catch {
     return NO;
   }

@@ -1,5 +1,4 @@
 import { ToolError } from '../core/errors.js';
-import { invalidArgument } from '../core/issues.js';
 import type { Json } from '../core/plain-data.js';
 import { isToolResult, resultLike } from '../tool/outcome.js';
 import type { ToolEntry } from '../tool/tool-definition.js';
@@ -22,7 +21,7 @@ export interface AroundCall {
  * A function that wraps a tool's work, like middleware. The function's return value replaces the
  * tool's result. See `ToolExecutor.use`.
  *
- * `run` starts the tool's work and may be called only once. `run` resolves to the tool's return
+ * `run` starts the tool's work. A second call of `run` returns the same promise. `run` resolves to the tool's return
  * value. `ok(value)` resolves to the value, and results of `fail`, `askUser`, and `halt` are passed
  * on unchanged. `run` rejects if the tool throws.
  *
@@ -56,12 +55,6 @@ export class Arounds {
    * @returns A function that removes the wrapper. Calling this function twice is harmless.
    */
   add(around: Around): () => void {
-    if (typeof around !== 'function')
-      throw invalidArgument(
-        'a function that wraps calls',
-        around,
-        'Write executor.use(async (call, run) => run()).',
-      );
     const own: Around = (call, run) => around(call, run); // A new function, because the same function may be added twice.
     this.#become([...this.current.list, own]);
     return () => {
@@ -127,14 +120,10 @@ export async function runAround(
         'INVALID_STATE',
         `${what} called run after it had returned, so nothing ran. Call run before you return.`,
       );
-    if (running !== undefined)
-      throw made(
-        'INVALID_STATE',
-        `${what} called run twice. The second call did nothing; reuse the result of the first.`,
-      );
+    if (running !== undefined) return running;
     running = runAround(inner, call, { ...work, isOpen }).then((whole) => {
       const value = valueOf(whole);
-      ended = { value, ...(hasContent(whole) && { whole, json: jsonOf(value) }) };
+      ended = { value, whole, json: jsonOf(value) };
       return value;
     });
     running.catch((thrown: unknown) => (ended = { thrown }));
@@ -156,7 +145,7 @@ export async function runAround(
         `${what} returned undefined. Return the result of run(), or null if there is no value.`,
       );
     // If the value was modified in place, its content may no longer match.
-    if (ended?.whole !== undefined && returned === ended.value && jsonOf(returned) === ended.json)
+    if (ended !== undefined && returned === ended.value && jsonOf(returned) === ended.json)
       return ended.whole;
     return resultLike(ended?.value, returned);
   } catch (error) {
@@ -184,10 +173,6 @@ function made(code: ToolError['code'], message: string, cause?: unknown): ToolEr
 
 function valueOf(result: unknown): unknown {
   return isToolResult(result) && result.status === 'ok' ? result.value : result;
-}
-
-function hasContent(result: unknown): boolean {
-  return isToolResult(result) && result.status === 'ok' && result.content !== undefined;
 }
 
 function jsonOf(value: unknown): string | undefined {

@@ -320,23 +320,3 @@ export function assertSame({ registry }: ExecutorFrame, run: RunningCall, entry:
       `${entry.name} was replaced or removed after the policy evaluated this call, so it didn't run. Call it again.`,
     );
 }
-
-/**
- * Notifies the caller that the tool is about to start.
- * @throws whatever `onStart` throws, or ToolError `TIMEOUT` or `ABORTED`.
- */
-export async function announceStart(
-  { clock, timeoutMs: defaultMs }: ExecutorFrame,
-  { call, options: { onStart, signal } }: RunningCall,
-  { name, timeoutMs = defaultMs }: ToolEntry,
-): Promise<void> {
-  const told = await withDeadline(() => onStart?.(call), { clock, timeoutMs, signal });
-  if (told.kind === 'threw') throw told.error;
-  if (told.kind === 'aborted') throw aborted(name);
-  if (told.kind === 'timeout')
-    throw new ToolError(
-      'TIMEOUT',
-      `onStart of ${name} took longer than ${timeoutMs} ms, so the tool wasn't started. Make onStart faster, or raise the tool's timeoutMs.`,
-      { details: { timeoutMs } },
-    );
-}

@@ -1,7 +1,7 @@
 import { pauseFor, untilQuiet } from '../core/clock.js';
 import { randomUUID } from '../core/crypto.js';
 import { isWriting } from '../core/enum-order.js';
-import { AccessMode, ExecutionCategory } from '../core/enums.js';
+import { AccessMode } from '../core/enums.js';
 import { ToolError } from '../core/errors.js';
 import { onAbort } from '../core/listeners.js';
 import { digestOf, type Json } from '../core/plain-data.js';
@@ -12,7 +12,6 @@ import { ProviderRouter } from '../providers/provider-router.js';
 import { requireRoutingOptions } from '../providers/router-options.js';
 import { isTransient } from '../providers/run-attempt.js';
 import type { OutcomeBody } from '../safety/calls.js';
-import { isToolResult } from '../tool/outcome.js';
 import { renewedTool, type ToolEntry } from '../tool/tool-definition.js';
 import type { ToolContext } from '../tool/tool-options.js';
 import { isAroundError, runAround, type AroundStack } from './around.js';
@@ -42,10 +41,6 @@ interface Work {
   running: number;
   isAnswered: boolean;
   readonly place: Place;
-  /** The tool's own result, kept because wrappers may replace it. */
-  inner?:
-    | { readonly state: 'idle' | 'running' }
-    | { readonly state: 'done' | 'failed'; readonly latencyMs: number };
 }
 
 type Ended = Extract<Settled<unknown>, { kind: 'returned' | 'threw' }>;
@@ -126,23 +121,18 @@ export class CallWorker {
         ? aroundFailure(error as ToolError, run.attempts > 0, exposeErrors)
         : failure(error);
     }
-    if (isWriting(entry.accessMode) || entry.executionCategory === ExecutionCategory.MIXED)
-      this.#dropCached(entry);
-    const success = hasSucceeded(work, body, isAroundsOwn);
-    if (success !== undefined && !(body.status === 'error' && body.code === 'ABORTED')) {
-      const { inner } = work;
+    this.#dropCached(entry);
+    const { status } = body;
+    // A call whose wrapper answered instead of the tool says nothing about the tool.
+    if (run.attempts > 0 && !isAroundsOwn && !(status === 'error' && body.code === 'ABORTED'))
       health.record({
         kind: 'tool',
         name: entry.name,
-        success,
-        latencyMs:
-          inner !== undefined && 'latencyMs' in inner
-            ? inner.latencyMs
-            : clock.elapsed() - startedAt,
+        success: status !== 'error',
+        latencyMs: clock.elapsed() - startedAt,
         ...(run.provider !== undefined && { provider: run.provider }),
         ...(run.isAbandoned && { abandoned: true }),
       });
-    }
     return body;
   }
 
@@ -214,30 +204,19 @@ export class CallWorker {
       : this.#inside(run, call, work, run.contextFor(entry.digest, stop, key), timeoutMs, start);
   }
 
-  /** Calls the tool's function once. Returns a promise only if the function returns a promise. */
-  #attempt(run: RunningCall, call: StartingCall, work: Work, execute: () => unknown): unknown {
+  /** Calls the tool's function once. */
+  async #attempt(
+    run: RunningCall,
+    call: StartingCall,
+    work: Work,
+    execute: () => unknown,
+  ): Promise<unknown> {
     this.#began(run, work);
-    let returned: unknown;
     try {
-      returned = execute();
-    } catch (error) {
+      return await execute();
+    } finally {
       this.#ended(run, call, work);
-      throw error;
     }
-    if (!isThenable(returned)) {
-      this.#ended(run, call, work);
-      return returned;
-    }
-    return Promise.resolve(returned).then(
-      (value) => {
-        this.#ended(run, call, work);
-        return value;
-      },
-      (error: unknown) => {
-        this.#ended(run, call, work);
-        throw error;
-      },
-    );
   }
 
   #began(run: RunningCall, work: Work): void {
@@ -269,20 +248,13 @@ export class CallWorker {
     const stop = new AbortController();
     followLimits(stop.signal, signal);
     const stopListening = onAbort(signal, () => stop.abort(signal.reason));
-    work.inner = { state: 'idle' };
     const startInner = async (): Promise<unknown> => {
-      const startedAt = clock.elapsed();
-      let state: 'done' | 'failed' = 'failed';
-      work.inner = { state: 'running' };
       try {
-        const result = await start(stop, Math.max(1, timeoutMs - (startedAt - begunAt)));
-        if (!isToolResult(result) || result.status !== 'error') state = 'done';
-        return result;
+        const leftMs = timeoutMs - (clock.elapsed() - begunAt);
+        return await start(stop, Math.max(1, leftMs));
       } catch (error) {
         if (!work.isAnswered) this.#renew(entry, error); // Renews the tool here, because a wrapper may catch the error.
         throw error;
-      } finally {
-        work.inner = { state, latencyMs: clock.elapsed() - startedAt };
       }
     };
     const call = Object.freeze({
@@ -359,21 +331,17 @@ export class CallWorker {
    * Use this function only for work that is safe to repeat. The delay before attempt n + 1 is
    * between 0 and 100 ms · 2^(n − 1), at most 2 s.
    */
-  #withRetries(work: () => unknown, stop: Stop, attempt = 1): unknown {
-    const retry = async (error: unknown): Promise<unknown> => {
-      const { clock, maxAttempts, random } = this.#frame;
-      if (attempt >= maxAttempts || !isTransient(error) || stop.signal.aborted) throw error;
-      const options = { baseMs: RETRY_BASE_MS, capMs: RETRY_CAP_MS, random };
-      await pauseFor(exponentialBackoff(attempt, options), clock, stop.signal);
-      if (stop.signal.aborted) throw error;
-      return this.#withRetries(work, stop, attempt + 1);
-    };
-    try {
-      const answer = work();
-      return answer instanceof Promise ? answer.catch(retry) : answer;
-    } catch (error) {
-      return retry(error);
-    }
+  async #withRetries(work: () => unknown, stop: Stop): Promise<unknown> {
+    const { clock, maxAttempts, random } = this.#frame;
+    for (let attempt = 1; ; attempt++)
+      try {
+        return await work();
+      } catch (error) {
+        if (attempt >= maxAttempts || !isTransient(error) || stop.signal.aborted) throw error;
+        const options = { baseMs: RETRY_BASE_MS, capMs: RETRY_CAP_MS, random };
+        await pauseFor(exponentialBackoff(attempt, options), clock, stop.signal);
+        if (stop.signal.aborted) throw error;
+      }
   }
 }
 
@@ -389,28 +357,6 @@ export function isRepeatable({
   return (
     (accessMode === AccessMode.READONLY && !inferred.includes('accessMode')) || isKeyed === true
   );
-}
-
-function isThenable(value: unknown): value is PromiseLike<unknown> {
-  return (
-    typeof value === 'object' &&
-    value !== null &&
-    typeof (value as { readonly then?: unknown }).then === 'function'
-  );
-}
-
-/**
- * Returns true if the tool probably did its work. This isn't certain, because a wrapper may have
- * answered instead of the tool.
- */
-function hasSucceeded(
-  { inner }: Work,
-  { status }: OutcomeBody,
-  isAroundsOwn: boolean,
-): boolean | undefined {
-  if (inner?.state === 'failed') return false;
-  if (inner === undefined || inner.state === 'done') return isAroundsOwn || status !== 'error';
-  return inner.state === 'running' && status === 'error' && !isAroundsOwn ? false : undefined;
 }
 
 /** Derives a key from the call's identity, so that a retry after a crash uses the same key. */

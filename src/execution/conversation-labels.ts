@@ -1,5 +1,5 @@
 import { isToolError } from '../core/errors.js';
-import { FLOW_LABELS, type Flow, type FlowCause, type FlowLabel } from '../core/flow.js';
+import type { Flow, FlowCause, FlowLabel } from '../core/flow.js';
 import { invalidArgument } from '../core/issues.js';
 import { LIMITS } from '../core/limits.js';
 import { canonicalJson, digestOf } from '../core/plain-data.js';
@@ -42,11 +42,9 @@ export class ConversationLabels {
 
   /**
    * Returns the labels of a conversation.
-   * @throws ToolError `STATE_UNAVAILABLE`, `INVALID_ARGUMENT`.
+   * @throws ToolError `STATE_UNAVAILABLE`.
    */
-  async of(conversationId: string): Promise<Flow> {
-    if (typeof conversationId !== 'string' || conversationId === '')
-      throw invalidArgument('the id of a conversation', conversationId);
+  of(conversationId: string): Promise<Flow> {
     return this.#read(conversationId);
   }
 
@@ -124,8 +122,6 @@ export class ConversationLabels {
 
   /** Removes labels. @throws ToolError `STATE_UNAVAILABLE`; the labels may then still exist. */
   async clear(conversationId: string, labels: readonly FlowLabel[]): Promise<void> {
-    if (!Array.isArray(labels) || !labels.every((label: FlowLabel) => FLOW_LABELS.includes(label)))
-      throw invalidArgument(`a list of ${FLOW_LABELS.join(' and ')}`, labels);
     const without = (flow: Flow): Flow =>
       Object.fromEntries(
         Object.entries(flow).filter(([label]) => !labels.includes(label as FlowLabel)),
@@ -147,12 +143,8 @@ export class ConversationLabels {
   }
 }
 
-/**
- * Returns the store key of a conversation. Ordinary ids stay readable; ids that a store might not
- * accept are hashed.
- */
-const keyOf = (conversationId: string) =>
-  `flow:${/^[\w.:@-]{1,300}$/.test(conversationId) ? conversationId : `sha256:${digestOf(conversationId)}`}`;
+/** Returns the store key of a conversation. Ids are hashed, because a store might not accept them. */
+const keyOf = (conversationId: string) => `flow:${digestOf(conversationId)}`;
 
 /**
  * Returns all labels, for a conversation about which nothing is known. The time of these labels is

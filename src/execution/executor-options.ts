@@ -106,14 +106,10 @@ export interface ToolExecutorOptions {
   readonly maxRepeats?: number;
   /**
    * The maximum number of cached results; 0 disables the cache. Only results of tools with
-   * `cacheTtlMs` are cached.
+   * `cacheTtlMs`, of at most 65,536 characters of JSON, are cached.
    * @default 1,000
    */
   readonly cacheEntries?: number;
-  /**
-   * The maximum total size of cached results, in characters of JSON. @default 16,777,216 (16 Mi)
-   */
-  readonly cacheSize?: number;
   /**
    * The part of a thrown error that is shown in the outcome: nothing, the message without
    * credentials, paths, and host names, or the full message. Errors that a tool reports with `fail`
@@ -239,7 +235,6 @@ const schema = once(() =>
     maxConcurrentPerTool: count().optional(),
     maxRepeats: count().default(4),
     cacheEntries: wholeBetween(0).default(1_000),
-    cacheSize: wholeBetween(0).default(16 * 2 ** 20),
     exposeErrors: z.enum(['none', 'public', 'full']).default('public'),
     maxResultBytes: wholeBetween(1_024).optional(),
     telemetry: withMethods<Telemetry>('telemetry with an around method', 'around').optional(),

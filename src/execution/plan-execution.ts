@@ -1,6 +1,5 @@
 import { concurrencyOf } from '../core/enum-order.js';
 import { ExecutionCategory } from '../core/enums.js';
-import { invalidArgument } from '../core/issues.js';
 import type { ToolMetadataRegistry } from '../registry/tool-metadata-registry.js';
 import type { ToolCall } from '../safety/calls.js';
 import type { ToolEntry } from '../tool/tool-definition.js';
@@ -83,45 +82,37 @@ export interface ExecutionPlan {
  * example), pass the parsed input: keys derived from the raw input may be wrong.
  *
  * Time and memory grow with the number of calls and keys, not with the number of pairs of calls.
- *
- * @throws ToolError `INVALID_ARGUMENT` with the index of the invalid call.
  */
 export function planExecution(
   registry: Pick<ToolMetadataRegistry, 'get'>,
   calls: readonly PlannableCall[],
 ): ExecutionPlan {
-  if (Array.isArray(registry))
-    throw invalidArgument(
-      'a registry of tools as the first argument',
-      registry,
-      'Call planExecution(registry, calls).',
-    );
-  if (typeof (registry as Partial<typeof registry> | undefined | null)?.get !== 'function')
-    throw invalidArgument('a registry of tools', registry);
-  if (!Array.isArray(calls)) throw invalidArgument('a list of calls', calls);
-  const checked = Array.from(calls as readonly unknown[], checkCall);
-
   /**
    * Maps each mark to the call that left the mark. If several calls left it, the first call in the
    * latest batch is kept.
    */
   const left = new Map<string, PlacedCall>();
   const batches: number[][] = [];
-  const planned = checked.map(({ id, name, input }, position): PlannedCall => {
-    const call = profileCall(position, name, input, registry.get(name));
+  const planned = calls.map((each, position): PlannedCall => {
+    const { id = `call-${position}`, name, input } = each;
+    const call = profileCall(name, input, registry.get(name));
     const { leaves, waitsFor } = marksOf(call);
-    const earlier = waitsFor.reduce<PlacedCall | undefined>(
-      (found, mark) => later(found, left.get(mark)),
-      undefined,
-    );
+    let earlier: PlacedCall | undefined;
+    let met = '';
+    for (const mark of waitsFor) {
+      const found = later(earlier, left.get(mark));
+      if (found === earlier) continue;
+      earlier = found;
+      met = mark;
+    }
     const batch = earlier === undefined ? 0 : earlier.batch + 1;
-    for (const mark of leaves) left.set(mark, later(left.get(mark), { call, batch })!);
+    for (const mark of leaves) left.set(mark, later(left.get(mark), { call, batch, position })!);
     (batches[batch] ??= []).push(position);
     const { toolName } = call;
     if (earlier === undefined) return Object.freeze({ position, id, toolName, batch });
     const after = Object.freeze({
-      position: earlier.call.position,
-      reason: explainWait(earlier.call, call),
+      position: earlier.position,
+      reason: `after call ${earlier.position}, ${shown(earlier.call.toolName)}: ${reason(earlier.call, call, met)}`,
     });
     return Object.freeze({ position, id, toolName, batch, after });
   });
@@ -131,63 +122,29 @@ export function planExecution(
   });
 }
 
-function checkCall(call: unknown, position: number): Required<PlannableCall> {
-  if (typeof call !== 'object' || call === null)
-    throw invalidArgument(`{name, input} at position ${position} of the calls`, call);
-  const { id = `call-${position}`, name, input } = call as Record<keyof PlannableCall, unknown>;
-  if (typeof name !== 'string')
-    throw invalidArgument(`a string as the name of the call at position ${position}`, name);
-  if (typeof id !== 'string')
-    throw invalidArgument(`a string as the id of the call at position ${position}`, id);
-  return { id, name, input };
-}
-
 /**
  * The maximum length of a name or key in an explanation, because names and keys from models can be
  * arbitrarily long.
  */
 const SHOWN_LENGTH = 100;
 
-/** Explains why a call waits for an earlier call. */
-function explainWait(earlier: CallProfile, call: CallProfile): string {
-  return `after call ${earlier.position}, ${shown(earlier.toolName)}: ${reason(earlier, call)}`;
-}
+/** Matches a mark of a key. */
+const KEY_MARK = /^(?:reads|writes) (?:at|over|below) (.*)$/s;
 
-function reason(earlier: CallProfile, call: CallProfile): string {
+/** Explains why a call waits for an earlier call that left a mark. */
+function reason(earlier: CallProfile, call: CallProfile, mark: string): string {
   for (const { role, known, toolName } of [earlier, call]) {
     if (role !== 'alone') continue;
     return known
       ? `${shown(toolName)} runs alone, because it may read, write or run anything`
       : `there is no tool named ${shown(toolName)}, and unknown tools run alone`;
   }
-  if (call.serial && earlier.toolName === call.toolName)
-    return `calls to ${shown(call.toolName)} run one at a time`;
-  const key =
-    commonKey(earlier.writes, call.writes) ??
-    commonKey(earlier.writes, call.reads) ??
-    commonKey(earlier.reads, call.writes);
+  if (mark.startsWith('tool ')) return `calls to ${shown(call.toolName)} run one at a time`;
+  const key = KEY_MARK.exec(mark)?.[1];
   if (key !== undefined) return `both touch ${shown(key)}`;
-  const silent = [earlier, call]
-    .filter(({ reads }) => reads === 'anything')
-    .map(({ toolName }) => shown(toolName));
-  const writers = [earlier, call]
-    .filter(({ writes }) => writes.length > 0)
-    .map(({ toolName }) => shown(toolName));
-  return `${writers.length === 2 ? 'both write' : `${writers[0]} writes`}, and ${silent.length === 2 ? 'neither declares' : `${silent[0]} doesn't declare`} what it touches`;
-}
-
-/**
- * Finds the first key of the later call that conflicts with a key of the earlier call. Returns the
- * narrower of the two keys.
- */
-function commonKey(earlier: TouchedKeys, later: TouchedKeys): string | undefined {
-  if (earlier === 'anything' || later === 'anything') return undefined;
-  const left = new Set(earlier.flatMap((key) => leftBy(key)));
-  const key = later.find((each) => metBy(each).some((mark) => left.has(mark)));
-  if (key === undefined || left.has(`at ${spotsOf(key).at(-1)!}`)) return key;
-  const met = new Set(metBy(key));
-  const other = earlier.find((each) => leftBy(each).some((mark) => met.has(mark)))!;
-  return other.length > key.length ? other : key;
+  const silent = [earlier, call].find(({ reads }) => reads === 'anything')!;
+  const writer = [earlier, call].find(({ writes }) => writes.length > 0)!;
+  return `${shown(writer.toolName)} writes, and ${shown(silent.toolName)} doesn't declare what it touches`;
 }
 
 /** A line break or an escape sequence in a name could forge log lines. */
@@ -206,7 +163,6 @@ type CallRole = 'reader' | 'computing' | 'writer' | 'alone';
 
 /** The information about a call that planning needs. */
 interface CallProfile {
-  readonly position: number;
   /** The tool's own name. If the tool is unknown, the name in the call. */
   readonly toolName: string;
   readonly known: boolean;
@@ -222,15 +178,9 @@ interface CallProfile {
 type TouchedKeys = readonly string[] | 'anything';
 
 /** Reads the planning information from a tool's entry. A call of an unknown tool runs alone. */
-function profileCall(
-  position: number,
-  name: string,
-  input: unknown,
-  entry: ToolEntry | undefined,
-): CallProfile {
+function profileCall(name: string, input: unknown, entry: ToolEntry | undefined): CallProfile {
   if (entry === undefined)
     return {
-      position,
       toolName: name,
       known: false,
       role: 'alone',
@@ -241,7 +191,6 @@ function profileCall(
   const role = ROLES[concurrencyOf(entry)];
   const { reads, writes } = touchedBy(role, entry, input);
   return {
-    position,
     toolName: entry.name,
     known: true,
     role,
@@ -269,12 +218,6 @@ const ROLES: Readonly<Record<ExecutionCategory, CallRole>> = {
   [ExecutionCategory.EXECUTE]: 'writer',
   [ExecutionCategory.MIXED]: 'alone',
 };
-
-/** A call and its batch. */
-interface PlacedCall {
-  readonly call: CallProfile;
-  readonly batch: number;
-}
 
 /**
  * Returns the marks that a call leaves for later calls, and the marks it must wait for. Two calls
@@ -343,6 +286,7 @@ function spotsOf(key: string): readonly string[] {
 interface PlacedCall {
   readonly call: CallProfile;
   readonly batch: number;
+  readonly position: number;
 }
 
 /** Returns the call in the later batch, or the first argument if both are in the same batch. */

@@ -1,22 +1,17 @@
 import type { ToolMetadataRegistry } from '../registry/tool-metadata-registry.js';
 import type { ToolCall } from '../safety/calls.js';
-import { checkAhead } from '../tool/check-input.js';
+import { checkInput } from '../tool/check-input.js';
+import { planExecution, type ExecutionPlan } from './plan-execution.js';
 
-/**
- * Returns each call with the input to use for planning: the parsed input if the tool has
- * `conflictKeys`.
- */
-export async function plannable(
+/** Plans calls. Uses the parsed input of tools that have `conflictKeys`. */
+export async function planCalls(
   registry: ToolMetadataRegistry,
   calls: readonly ToolCall[],
-): Promise<readonly { readonly call: ToolCall; readonly planned: ToolCall }[]> {
-  return Promise.all(
-    calls.map(async (call) => {
-      const entry = registry.get(call.name);
-      if (entry?.conflictKeys === undefined) return { call, planned: call };
-      const check = await checkAhead(entry, call.input);
-      if (!check.ok) return { call, planned: call };
-      return { call: { ...call, input: check.raw }, planned: { ...call, input: check.value } };
-    }),
-  );
+): Promise<ExecutionPlan> {
+  const parsed = calls.map(async (call) => {
+    const entry = registry.get(call.name);
+    const check = entry?.conflictKeys && (await checkInput(entry, call.input));
+    return check?.ok === true ? { ...call, input: check.value } : call;
+  });
+  return planExecution(registry, await Promise.all(parsed));
 }

@@ -1,7 +1,7 @@
 import { randomUUID } from '../core/crypto.js';
 import { ToolError } from '../core/errors.js';
 import { AWAIT, expectedGot, invalidArgument, unknownOption } from '../core/issues.js';
-import { describeValue, isShownByJson } from '../core/plain-data.js';
+import { describeValue, isPlainObject, isShownByJson } from '../core/plain-data.js';
 import type { ToolCall } from '../safety/calls.js';
 import { boundInput } from '../tool/bound-input.js';
 import type { ExecuteOptions } from './executor-options.js';
@@ -54,32 +54,13 @@ const OPTIONS: Readonly<Record<keyof ExecuteOptions, string>> = {
   conversationId: 'string',
   mode: 'string',
   policy: 'object',
-  approval: 'any',
+  approval: 'object',
   signal: 'object',
   confirm: 'function',
   idempotencyKey: 'string',
   context: 'any',
   onStart: 'function',
 };
-
-/**
- * @throws ToolError `INVALID_APPROVAL` for a promise, `true`, or anything else that isn't an
- * object.
- */
-function assertApproval(approval: unknown): void {
-  if (approval === undefined || (typeof approval === 'object' && !(approval instanceof Promise)))
-    return;
-  throw new ToolError(
-    'INVALID_APPROVAL',
-    expectedGot(
-      'the approval from await executor.approve(pending)',
-      describeValue(approval),
-      approval instanceof Promise
-        ? AWAIT
-        : 'Pass the value that await executor.approve(outcome.pending) returns.',
-    ),
-  );
-}
 
 /**
  * Returns a copy of a call's options. A context that is plain data is copied too.
@@ -94,8 +75,11 @@ export function readOptions(options: ExecuteOptions): ExecuteOptions {
     if (kind === undefined)
       throw new ToolError('INVALID_ARGUMENT', unknownOption(option, Object.keys(OPTIONS)));
     const value = read[option];
-    if (option === 'approval') assertApproval(value);
-    if (value !== undefined && kind !== 'any' && (typeof value !== kind || value === null))
+    if (
+      value !== undefined &&
+      kind !== 'any' &&
+      (typeof value !== kind || value === null || value instanceof Promise)
+    )
       throw invalidArgument(`${option} as ${kind === 'object' ? 'an' : 'a'} ${kind}`, value);
   }
   if (read.context === undefined || !isShownByJson(read.context)) return read;
@@ -113,39 +97,23 @@ const MISNOMERS = {
  * another name, because the tool would run without arguments.
  */
 export function assertCall(call: unknown): void {
-  if (typeof call !== 'object' || call === null || Array.isArray(call) || call instanceof Promise)
+  if (!isPlainObject(call))
     throw new ToolError(
       'TOOL_NOT_FOUND',
-      Array.isArray(call)
-        ? expectedGot('one call', 'a list', 'Use executeAll(calls) for several calls.')
-        : expectedGot(
-            'a call as { id, name, input }',
-            describeValue(call),
-            call instanceof Promise
-              ? AWAIT
-              : "Write execute({ id: '1', name: 'the_tool', input: { … } }).",
-          ),
-    );
-  if ('input' in call && 'name' in call) return;
-  const misnamed = misnomerIn(call, 'name');
-  if (misnamed !== undefined)
-    throw new ToolError(
-      'TOOL_NOT_FOUND',
-      expectedGot("the tool's name under name", misnamed, 'Pass { id, name, input }.'),
-    );
-  const misnomer = misnomerIn(call, 'input');
-  if (misnomer !== undefined)
-    throw new ToolError(
-      'INVALID_INPUT',
       expectedGot(
-        'the arguments under input',
-        misnomer,
-        'Write { id, name, input }, with input as an object instead of JSON text.',
+        'a call as { id, name, input }',
+        describeValue(call),
+        call instanceof Promise
+          ? AWAIT
+          : 'Write execute({ id, name, input }). Use executeAll(calls) for several calls.',
       ),
     );
-}
-
-function misnomerIn(call: object, field: keyof typeof MISNOMERS): string | undefined {
-  if (field in call) return undefined;
-  return MISNOMERS[field].find((misnomer) => Object.hasOwn(call, misnomer));
+  for (const [field, misnomers] of Object.entries(MISNOMERS)) {
+    const misnomer = field in call ? undefined : misnomers.find((each) => each in call);
+    if (misnomer !== undefined)
+      throw new ToolError(
+        field === 'name' ? 'TOOL_NOT_FOUND' : 'INVALID_INPUT',
+        expectedGot(`the call's ${field} under ${field}`, misnomer, 'Write { id, name, input }.'),
+      );
+  }
 }

@@ -1,23 +1,19 @@
-import { z } from 'zod';
-import { isToolError, TOOL_ERROR_CODES, ToolError, type Issue } from '../core/errors.js';
-import { once } from '../core/options.js';
+import { isToolError, type ToolError, type Issue } from '../core/errors.js';
 import { cloneFrozen, isPlainObject, type Json } from '../core/plain-data.js';
 import { publicMessage, withoutHosts } from '../core/public-message.js';
 import { compileJsonSchema } from '../json-schema/compile-json-schema.js';
 import type { OutcomeBody, PendingQuestion } from '../safety/calls.js';
 import { plainValue, unshownText } from '../safety/read-outcome.js';
 import { boundInput } from '../tool/bound-input.js';
-import { checkContent, type ContentPart } from '../tool/content.js';
+import type { ContentPart } from '../tool/content.js';
 import { standardIssues } from '../tool/input-issues.js';
 import { isToolResult, type ToolResult } from '../tool/outcome.js';
-import { questionFields, type Question } from '../tool/question.js';
+import type { Question } from '../tool/question.js';
 import { isStandardSchema, type StandardSchema } from '../tool/tool-schema.js';
 import type { ToolEntry } from '../tool/tool-definition.js';
 import type { ExecutorFrame } from './executor-options.js';
 
 type Failure = Extract<OutcomeBody, { status: 'error' }>;
-
-const QUESTION = once(() => z.object(questionFields()));
 
 /** The maximum size of a result that is checked against a schema: 16 MiB of JSON. */
 const MOST_BYTES = 16 * 2 ** 20;
@@ -33,8 +29,6 @@ const MOST_ISSUES = 20;
  * schema produces. A result that doesn't match, or isn't JSON-serializable, becomes
  * `INVALID_RESULT`. An `INVALID_RESULT` outcome includes the value for programs. The value of
  * `halt` is checked in the same way.
- *
- * @throws ToolError `INVALID_RESULT` for a malformed result created by another copy of the helpers.
  */
 export function readResult(
   entry: ToolEntry,
@@ -48,50 +42,27 @@ export function readResult(
 
 async function readOwnResult(
   entry: ToolEntry,
-  returned: ToolResult,
+  result: ToolResult,
   ask: (question: Question) => PendingQuestion,
 ): Promise<OutcomeBody> {
-  const result = returned as unknown as Readonly<Record<string, unknown>>;
-  switch (result['status']) {
+  switch (result.status) {
     case 'ok': {
-      const answer = await checkAnswer(entry, result['value']);
+      const answer = await checkAnswer(entry, result.value);
       return answer.status === 'ok' ? { ...answer, ...contentOf(result) } : answer;
     }
-    case 'error': {
-      const { details } = result;
-      const failed = {
-        status: 'error',
-        code: 'EXECUTION_FAILED',
-        message: textIn(result, 'message'),
-        origin: 'reported',
-      } as const;
-      return isPlainObject(details) ? { ...failed, details } : failed;
-    }
+    case 'error':
+      return { ...result, code: 'EXECUTION_FAILED', origin: 'reported' };
     case 'ask_user': {
-      const question = QUESTION().safeParse(result);
-      if (!question.success) throw malformed('a question as text, with options created by askUser');
-      return {
-        status: 'ask_user',
-        ...(question.data as Question),
-        pending: ask(question.data as Question),
-      };
+      const { status, ...question } = result;
+      return { status, ...question, pending: ask(question) };
     }
     case 'halt':
-      return readHalt(entry, textIn(result, 'reason'), result);
-    default:
-      throw malformed('a status of ok, error, ask_user or halt');
+      return readHalt(entry, result);
   }
 }
 
-function contentOf(result: Readonly<Record<string, unknown>>): {
-  readonly content?: readonly ContentPart[];
-} {
-  try {
-    const content = checkContent(result['content'] ?? []);
-    return content.length > 0 ? { content } : {};
-  } catch {
-    throw malformed('content that consists of text, images, audio, files and links');
-  }
+function contentOf({ content = [] }: { readonly content?: readonly ContentPart[] }) {
+  return content.length > 0 ? { content } : {};
 }
 
 /**
@@ -100,10 +71,9 @@ function contentOf(result: Readonly<Record<string, unknown>>): {
  */
 async function readHalt(
   entry: ToolEntry,
-  reason: string,
-  result: Readonly<Record<string, unknown>>,
+  result: Extract<ToolResult, { status: 'halt' }>,
 ): Promise<OutcomeBody> {
-  const { value } = result;
+  const { reason, value } = result;
   const answer =
     value === undefined || value === null
       ? ({ status: 'ok', value: null } as const)
@@ -207,20 +177,6 @@ function invalid(message: string, value: unknown, issues?: readonly Issue[]): Fa
   };
 }
 
-function textIn(result: Readonly<Record<string, unknown>>, field: string): string {
-  const value = result[field];
-  if (typeof value !== 'string') throw malformed(`${field} as text`);
-  return value;
-}
-
-function malformed(expected: string): ToolError {
-  return new ToolError(
-    'INVALID_RESULT',
-    `A tool returned a malformed result: expected ${expected}. Create results with ok, fail, askUser or halt.`,
-    { details: { ran: true } },
-  );
-}
-
 /**
  * The maximum number of lines of a message that are passed on. tooldex's own messages use one line
  * per issue.
@@ -239,19 +195,15 @@ const QUOTING: ReadonlySet<unknown> = new Set<ToolError['code']>([
  * secrets, and details that are plain data.
  */
 export function failure(error: unknown): Failure {
-  try {
-    if (!isToolError(error) || !TOOL_ERROR_CODES.includes(error.code))
-      return { status: 'error', code: 'EXECUTION_FAILED', message: publicMessage(error) };
-    const details = detailsOf(error);
-    return {
-      status: 'error',
-      code: error.code,
-      message: linesOf(error),
-      ...(details && { details }),
-    };
-  } catch {
-    return { status: 'error', code: 'EXECUTION_FAILED', message: "the error couldn't be read" }; // A hostile getter or proxy threw.
-  }
+  if (!isToolError(error))
+    return { status: 'error', code: 'EXECUTION_FAILED', message: publicMessage(error) };
+  const details = detailsOf(error);
+  return {
+    status: 'error',
+    code: error.code,
+    message: linesOf(error),
+    ...(details && { details }),
+  };
 }
 
 /** Converts an error thrown by a tool into an outcome that shows as much as `expose` allows. */
@@ -269,7 +221,7 @@ export function thrownFailure(
       message: `${toolName} failed. Its error isn't shown. Try something else, or ask the user.`,
       origin: 'thrown',
     };
-  if (expose === 'full') return { ...body, message: fullMessage(error) ?? body.message };
+  if (expose === 'full') return { ...body, message: fullMessage(error) || body.message };
   // Shows the whole message of a `ToolError`, because its author wrote it for callers.
   return isToolError(error) && !QUOTING.has(error.code)
     ? body
@@ -285,34 +237,22 @@ export function aroundFailure(
   ran: boolean,
   expose: ExecutorFrame['exposeErrors'],
 ): Failure {
-  const message =
-    expose === 'full' && error.cause !== undefined ? fullMessage(error.cause) : undefined;
-  return { ...failure(error), ...(message !== undefined && { message }), details: { ran } };
+  const shown = expose === 'full' && error.cause !== undefined ? fullMessage(error.cause) : '';
+  return { ...failure(error), ...(shown !== '' && { message: shown }), details: { ran } };
 }
 
-function fullMessage(error: unknown): string | undefined {
-  try {
-    const message: unknown =
-      typeof error === 'object' && error !== null
-        ? (error as { message?: unknown }).message
-        : error;
-    return typeof message === 'string' && message !== ''
-      ? message.slice(0, LONGEST_FULL)
-      : undefined;
-  } catch {
-    return undefined; // A hostile getter threw.
-  }
+function fullMessage(error: unknown): string {
+  return (error instanceof Error ? error.message : String(error)).slice(0, LONGEST_FULL);
 }
 
-function linesOf(error: ToolError): string {
-  const message: unknown = error.message;
-  if (typeof message !== 'string') return publicMessage(error);
-  const indentOf = (line: string) =>
-    line.slice(0, line.length - line.trimStart().length).slice(0, 40);
+function linesOf({ message }: ToolError): string {
   return message
     .split('\n')
     .slice(0, MOST_LINES)
-    .map((line) => (line.trim() === '' ? '' : indentOf(line) + publicMessage(line)))
+    .map((line) => {
+      const text = line.trimStart();
+      return text && line.slice(0, line.length - text.length).slice(0, 40) + publicMessage(text);
+    })
     .join('\n');
 }
 

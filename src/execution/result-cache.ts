@@ -1,6 +1,7 @@
+import { concurrencyOf } from '../core/enum-order.js';
 import { AccessMode, ExecutionCategory } from '../core/enums.js';
-import { isToolError } from '../core/errors.js';
 import { cloneFrozen, digestOf, isShownByJson, type Json } from '../core/plain-data.js';
+import { RecentMap } from '../core/recent-map.js';
 import type { ToolMetadataRegistry } from '../registry/tool-metadata-registry.js';
 import type { OutcomeBody } from '../safety/calls.js';
 import { boundInput } from '../tool/bound-input.js';
@@ -9,6 +10,7 @@ import type { ToolEntry } from '../tool/tool-definition.js';
 import type { ToolContext } from '../tool/tool-options.js';
 import type { AcceptedCall } from './call-judge.js';
 import type { ExecutorFrame } from './executor-options.js';
+import { failure } from './read-result.js';
 import type { RunningCall } from './running-call.js';
 
 /** The cached part of a result: its value and content. */
@@ -16,17 +18,13 @@ type Answer = Pick<Extract<OutcomeBody, { status: 'ok' }>, 'value' | 'content'>;
 
 interface Kept {
   readonly answer: Answer;
-  readonly size: number;
   readonly stamp: string;
   /** The value of `elapsed()` at which the result expires. */
   readonly until: number;
 }
 
-/**
- * The maximum size of a cached result, in characters of JSON. A larger result would evict hundreds
- * of other results.
- */
-const LARGEST = 2 ** 20;
+/** The maximum size of a cached result, in characters of JSON. */
+const LARGEST = 65_536;
 
 /**
  * Caches the results of readonly tools. The key consists of the tool, its definition, the
@@ -38,16 +36,15 @@ const LARGEST = 2 ** 20;
  * the other calls runs separately.
  */
 export class ResultCache {
-  /** The cached results, from least to most recently used. */
-  readonly #kept = new Map<string, Kept>();
+  readonly #kept: RecentMap<string, Kept>;
   readonly #running = new Map<string, Promise<OutcomeBody>>();
   /** The number of times that each scope has been invalidated. */
   readonly #drops = new Map<string, number>();
   readonly #frame: ExecutorFrame;
-  #size = 0;
 
   constructor(frame: ExecutorFrame) {
     this.#frame = frame;
+    this.#kept = new RecentMap(frame.cacheEntries);
   }
 
   /**
@@ -77,7 +74,7 @@ export class ResultCache {
       if (other === undefined && kept === undefined)
         return this.#keep(key, flight, stamp, entry, work());
       const body =
-        kept === undefined ? await other!.catch(failed) : ({ status: 'ok', ...kept } as const);
+        kept === undefined ? await other!.catch(failure) : ({ status: 'ok', ...kept } as const);
       const answer = body.status === 'ok' ? plainCopy(body) : undefined;
       if (answer !== undefined) {
         run.cached = true;
@@ -103,10 +100,12 @@ export class ResultCache {
   #find(key: string, stamp: string): Answer | undefined {
     const kept = this.#kept.get(key);
     if (kept === undefined) return undefined;
-    this.#forget(key, kept);
-    if (kept.stamp !== stamp || this.#frame.clock.elapsed() >= kept.until) return undefined;
-    this.#remember(key, kept);
-    return kept.answer;
+    if (kept.stamp === stamp && this.#frame.clock.elapsed() < kept.until) {
+      this.#kept.set(key, kept);
+      return kept.answer;
+    }
+    this.#kept.delete(key);
+    return undefined;
   }
 
   async #keep(
@@ -120,31 +119,14 @@ export class ResultCache {
     try {
       const body = await work;
       const answer = body.status === 'ok' ? plainCopy(body) : undefined;
-      const size = answer === undefined ? Infinity : sizeOf(answer);
-      if (answer === undefined || size > LARGEST) return body;
-      const until = this.#frame.clock.elapsed() + entry.cacheTtlMs!;
-      const old = this.#kept.get(key);
-      if (old !== undefined) this.#forget(key, old);
-      this.#remember(key, { answer, size, stamp, until });
-      const { cacheEntries, cacheSize } = this.#frame;
-      for (const [oldest, kept] of this.#kept) {
-        if (this.#kept.size <= cacheEntries && this.#size <= cacheSize) break;
-        this.#forget(oldest, kept);
+      if (answer !== undefined && JSON.stringify(answer).length <= LARGEST) {
+        const until = this.#frame.clock.elapsed() + entry.cacheTtlMs!;
+        this.#kept.set(key, { answer, stamp, until });
       }
       return body;
     } finally {
       this.#running.delete(flight);
     }
-  }
-
-  #remember(key: string, kept: Kept): void {
-    this.#kept.set(key, kept);
-    this.#size += kept.size;
-  }
-
-  #forget(key: string, kept: Kept): void {
-    this.#kept.delete(key);
-    this.#size -= kept.size;
   }
 }
 
@@ -158,12 +140,6 @@ function isCacheable({ cacheTtlMs, accessMode, inferred }: ToolEntry): boolean {
     accessMode === AccessMode.READONLY &&
     !inferred.includes('accessMode')
   );
-}
-
-/** Converts another call's error into an outcome. */
-function failed(error: unknown): OutcomeBody {
-  const code = isToolError(error, 'ABORTED') ? 'ABORTED' : 'EXECUTION_FAILED';
-  return { status: 'error', code, message: '' };
 }
 
 /**
@@ -223,17 +199,6 @@ function plainCopy({ value, content }: Answer): Answer | undefined {
   }
 }
 
-function sizeOf({ value, content = [] }: Answer): number {
-  // Above this size, the JSON might exceed the maximum string length.
-  const data = content.reduce((sum, part) => sum + ('data' in part ? part.data.length : 0), 0);
-  if (typeof value === 'string' && value.length > LARGEST) return value.length;
-  try {
-    return data > LARGEST ? data : JSON.stringify([value, content]).length;
-  } catch {
-    return Infinity;
-  }
-}
-
 /** The scope of every cached result. */
 const EVERYTHING = '*';
 /** The scope of tools without a category. Any write may affect the results of such tools. */
@@ -258,13 +223,8 @@ function scopesDroppedBy(
   { accessMode, executionCategory, invalidates, category }: ToolEntry,
   registry: Pick<ToolMetadataRegistry, 'get'>,
 ): readonly string[] {
-  if (
-    accessMode === AccessMode.EXECUTE ||
-    accessMode === AccessMode.MIXED ||
-    executionCategory === ExecutionCategory.EXECUTE ||
-    executionCategory === ExecutionCategory.MIXED
-  )
-    return [EVERYTHING];
+  const kind = concurrencyOf({ accessMode, executionCategory });
+  if (kind === ExecutionCategory.EXECUTE || kind === ExecutionCategory.MIXED) return [EVERYTHING];
   if (accessMode === AccessMode.READONLY) return [];
   if (invalidates.length > 0)
     return [

@@ -203,11 +203,7 @@ export class RunningCall {
 
 /** Returns the schema that an external answer must match, if JSON Schema can express it. */
 function outputSchemaOf({ outputSchema }: ToolEntry): Pick<PendingManualCall, 'outputSchema'> {
-  try {
-    return outputSchema === undefined
-      ? {}
-      : { outputSchema: cloneFrozen(jsonSchemaOf(outputSchema, 'output')) as Json };
-  } catch {
-    return {};
-  }
+  return outputSchema === undefined
+    ? {}
+    : { outputSchema: cloneFrozen(jsonSchemaOf(outputSchema, 'output')) as Json };
 }

@@ -1,14 +1,13 @@
 import type * as OpenTelemetryApi from '@opentelemetry/api';
 import { systemClock, type Clock } from '../core/clock.js';
 import { missingPackage } from '../core/issues.js';
+import { once } from '../core/options.js';
 import type { ToolCall, ToolOutcome } from '../safety/calls.js';
 import type { ToolEntry } from '../tool/tool-definition.js';
 import type { Telemetry } from './executor-options.js';
 
 /**
- * Runs a call with telemetry.
- *
- * If the telemetry throws, doesn't start the call, or returns another outcome, the call's own
+ * Runs a call with telemetry. If the telemetry throws or doesn't start the call, the call's own
  * outcome is still returned. A caller that lost the outcome would repeat the call.
  */
 export async function observeCall(
@@ -17,14 +16,13 @@ export async function observeCall(
   entry: ToolEntry | undefined,
   settle: () => Promise<ToolOutcome>,
 ): Promise<ToolOutcome> {
-  let settled: Promise<ToolOutcome> | undefined;
-  const begin = () => (settled ??= settle());
+  const settled = once(settle);
   try {
-    await telemetry.around(call, entry, begin);
+    await telemetry.around(call, entry, settled);
   } catch {
     // The telemetry itself failed.
   }
-  return begin();
+  return settled();
 }
 
 /** The name of the tracer and meter. */

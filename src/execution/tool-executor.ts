@@ -1,7 +1,6 @@
 import { randomBytes } from '../core/crypto.js';
 import { ToolError } from '../core/errors.js';
 import { FLOW_LABELS, type Flow, type FlowLabel } from '../core/flow.js';
-import { invalidArgument } from '../core/issues.js';
 import { LIMITS } from '../core/limits.js';
 import { Listeners } from '../core/listeners.js';
 import { digestOf, type Json } from '../core/plain-data.js';
@@ -31,7 +30,6 @@ import { ApprovalDesk, type Answered, type ApprovalMetrics } from './approval-de
 import { Arounds, type Around } from './around.js';
 import { Budgets } from './budgets.js';
 import {
-  announceStart,
   assertSame,
   assertUsable,
   CallJudge,
@@ -52,9 +50,9 @@ import {
   type JudgeOptions,
   type ToolExecutorOptions,
 } from './executor-options.js';
-import { plannable } from './plannable.js';
+import { planCalls } from './plannable.js';
 import { Places, type AbandonedCall, type Place } from './places.js';
-import { planExecution, type ExecutionPlan, type PlannableCall } from './plan-execution.js';
+import type { ExecutionPlan, PlannableCall } from './plan-execution.js';
 import { previewOf } from './preview-call.js';
 import { assertCall, readCall, readCalls, readOptions } from './read-call.js';
 import { failure } from './read-result.js';
@@ -248,7 +246,7 @@ export class ToolExecutor {
         if (grant && !(await this.#desk.useGrant(run, grant)))
           return this.#askAgain(run, call, judged.question!, await this.#preview(run, call, place));
         if (this.#budgets) await this.#budgets.spend(entry, run.options);
-        if (run.options.onStart) await announceStart(this.#frame, run, entry);
+        if (run.options.onStart) await run.options.onStart(run.call);
         assertSame(this.#frame, run, entry);
         if (approval) await this.#desk.redeem(run, approval); // Redeems the approval last, so that a refused call doesn't use it up.
         assertWanted(run.options.signal, entry.name);
@@ -317,22 +315,19 @@ export class ToolExecutor {
     { approvals = [], onOutcome, ...given }: ExecuteAllOptions = {},
   ): Promise<readonly ToolOutcome[]> {
     const options = readOptions(given);
-    const own = await plannable(this.registry, readCalls(calls));
-    if (new Set(own.map(({ call }) => call.id)).size < own.length)
+    const own = readCalls(calls);
+    if (new Set(own.map(({ id }) => id)).size < own.length)
       throw new ToolError(
         'INVALID_ARGUMENT',
         `Several of these ${own.length} calls have the same id, so their outcomes can't be told apart. Give each call a unique id.`,
       );
-    const { batches } = planExecution(
-      this.registry,
-      own.map(({ planned }) => planned),
-    );
+    const { batches } = await planCalls(this.registry, own);
     const { conversationId } = options;
     const flow =
       conversationId === undefined ? undefined : await this.#labels.assumed(conversationId);
     const outcomes = new Array<ToolOutcome>(own.length);
     await runBatches(batches, async (position, turn) => {
-      const { call } = own[position]!;
+      const call = own[position]!;
       const approval = approvals.find(({ callId }) => callId === call.id);
       this.#together.set(call, (run) => Object.assign(run, { flow, turn }));
       const outcome = await this.execute(call, approval ? { ...options, approval } : options);
@@ -348,11 +343,7 @@ export class ToolExecutor {
    * @throws ToolError `INVALID_ARGUMENT` if `calls` isn't a list of calls.
    */
   async plan(calls: readonly PlannableCall[]): Promise<ExecutionPlan> {
-    const own = await plannable(this.registry, readCalls(calls));
-    return planExecution(
-      this.registry,
-      own.map(({ planned }) => planned),
-    );
+    return planCalls(this.registry, readCalls(calls));
   }
 
   /**
@@ -425,8 +416,6 @@ export class ToolExecutor {
 
   /** Calls `listener` for every event. Returns a function that unsubscribes. */
   on(listener: (event: ToolEvent) => void): () => void {
-    if (typeof listener !== 'function')
-      throw invalidArgument('a function that receives all events', listener);
     return this.#frame.listeners.add(listener);
   }
 

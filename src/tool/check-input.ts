@@ -1,7 +1,7 @@
 import type { ToolError } from '../core/errors.js';
 import { isToolError } from '../core/errors.js';
 import { expectedGot, kindOf } from '../core/issues.js';
-import { describeValue, isPlainObject, type Json } from '../core/plain-data.js';
+import { isPlainObject, type Json } from '../core/plain-data.js';
 import { compileJsonSchema } from '../json-schema/compile-json-schema.js';
 import { isStandardSchema, type StandardResult, type StandardSchema } from './tool-schema.js';
 import type { ToolEntry } from './tool-definition.js';
@@ -26,39 +26,12 @@ export type InputCheck =
     }
   | { readonly ok: false; readonly error: ToolError };
 
-/** Results of `checkAhead`, keyed by the copied input and kept until that copy is checked. */
-const ahead = new WeakMap<
-  object,
-  {
-    readonly schema: ToolEntry['inputSchema'];
-    readonly canonicalInput: ToolEntry['canonicalInput'];
-    readonly check: InputCheck;
-  }
->();
-
-/**
- * Checks an input before the call reaches the executor. The executor reuses the result if it gets
- * the copy made here (`raw`) and the same schema. The copy is frozen, so it can't change before
- * then.
- */
-export async function checkAhead(entry: ToolEntry, input: unknown): Promise<InputCheck> {
-  const check = await checkInput(entry, input);
-  if (check.ok)
-    ahead.set(check.raw as object, {
-      schema: entry.inputSchema,
-      canonicalInput: entry.canonicalInput,
-      check,
-    });
-  return check;
-}
-
 /**
  * Checks the input of one call. Returns a promise only if the schema validates asynchronously.
  *
  * The input is copied before anything else reads it (see `boundInput`). The input must be an
  * object; the schema checks the rest. Strings that contain JSON aren't parsed. A missing input
- * becomes `{}`. Some models send `null` when there are no arguments, so `null` also becomes `{}` if
- * the schema accepts `{}` but not `null`.
+ * becomes `{}`, and so does `null`, which some models send when there are no arguments.
  *
  * zod and other Standard Schemas parse the input: `value` is their output, with plain objects and
  * arrays frozen and class instances unchanged. Plain JSON Schema only validates: `value` is `raw`.
@@ -69,14 +42,8 @@ export async function checkAhead(entry: ToolEntry, input: unknown): Promise<Inpu
  * `details.issues` lists up to 20 issues.
  */
 export function checkInput(entry: ToolEntry, input: unknown): InputCheck | Promise<InputCheck> {
-  const before = typeof input === 'object' && input !== null ? ahead.get(input) : undefined;
-  if (before?.schema === entry.inputSchema && before.canonicalInput === entry.canonicalInput) {
-    ahead.delete(input as object);
-    return before.check;
-  }
   try {
-    const raw = boundInput(input);
-    if (raw === null) return checkNull(entry);
+    const raw = boundInput(input === null ? {} : input);
     if (!isPlainObject(raw))
       throw invalidInput(entry.name, [
         {
@@ -101,36 +68,6 @@ function askSchema(entry: ToolEntry, raw: Json): InputCheck | Promise<InputCheck
   return issues.length === 0 ? accepted(entry, raw, raw) : refused(invalidInput(name, issues));
 }
 
-function checkNull(entry: ToolEntry): InputCheck | Promise<InputCheck> {
-  const orRefused = (check: InputCheck) =>
-    check.ok
-      ? check
-      : refused(
-          invalidInput(entry.name, [
-            {
-              path: [],
-              message: expectedGot('an object of named parameters', 'null', requiredIn(entry)),
-            },
-          ]),
-        );
-  const orEmpty = (check: InputCheck): InputCheck | Promise<InputCheck> => {
-    if (check.ok) return check;
-    const empty = askSchema(entry, boundInput({}));
-    return empty instanceof Promise ? empty.then(orRefused) : orRefused(empty);
-  };
-  // A schema that accepts null without mentioning it accepts anything.
-  const takesNull = /"null"|"const":null|"enum"/.test(JSON.stringify(entry.inputJsonSchema))
-    ? askSchema(entry, null)
-    : refused(invalidInput(entry.name, []));
-  return takesNull instanceof Promise ? takesNull.then(orEmpty) : orEmpty(takesNull);
-}
-
-function requiredIn({ inputJsonSchema: { required } }: ToolEntry): string | undefined {
-  return Array.isArray(required) && required.length > 0
-    ? `Required ${required.length === 1 ? 'parameter:' : 'parameters:'} ${required.map(describeValue).join(', ')}.`
-    : undefined;
-}
-
 function parse(
   entry: ToolEntry,
   schema: StandardSchema,
@@ -145,15 +82,10 @@ function parse(
   const fail = (error: unknown): InputCheck => refused(notCheckable(entry.name, error));
   try {
     const result = schema['~standard'].validate(raw);
-    return isThenable(result) ? Promise.resolve(result).then(settle).catch(fail) : settle(result);
+    return result instanceof Promise ? result.then(settle).catch(fail) : settle(result);
   } catch (error) {
     return fail(error);
   }
-}
-
-/** Returns true for a promise, even from another realm or library. */
-function isThenable(result: object): result is PromiseLike<StandardResult<unknown>> {
-  return typeof (result as { readonly then?: unknown }).then === 'function';
 }
 
 /**
@@ -163,9 +95,7 @@ function isThenable(result: object): result is PromiseLike<StandardResult<unknow
 function accepted({ canonicalInput }: ToolEntry, raw: Json, value: unknown): InputCheck {
   if (canonicalInput === undefined) return Object.freeze({ ok: true, raw, value });
   const canonical: unknown = freezePlain(canonicalInput(value as never));
-  if (canonical instanceof Promise) canonical.catch(() => undefined); // Untyped callers can pass an async function.
-  if (typeof canonical !== 'object' || canonical === null || canonical instanceof Promise)
-    throw new TypeError('not an input');
+  if (!isPlainObject(canonical)) throw new TypeError('not an input');
   return Object.freeze({ ok: true, raw, value: canonical });
 }
 

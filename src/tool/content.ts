@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { base64Of, base64Size, bytesOf } from '../core/crypto.js';
 import { expectedGot, invalidArgument } from '../core/issues.js';
 import { checkOptions, once, type FieldsOf } from '../core/options.js';
-import { cloneFrozen, isPlainObject } from '../core/plain-data.js';
+import { cloneFrozen } from '../core/plain-data.js';
 import { ToolError } from '../core/errors.js';
 
 /**
@@ -140,33 +140,12 @@ function media(
   mediaType: string,
   options: MediaOptions,
 ): ContentPart {
-  if (source instanceof Uint8Array) {
-    if (source.length > MOST_BYTES)
-      throw new ToolError(
-        'INVALID_ARGUMENT',
-        expectedGot(
-          `${type} of at most 32 MiB`,
-          `${source.length} bytes`,
-          'Upload it somewhere, and pass its URL instead.',
-        ),
-      );
-    return checkedPart({
-      ...options,
-      type,
-      mediaType,
-      data: base64Of(source),
-      size: source.length,
-    });
-  }
   const url = source instanceof URL ? source.href : source;
-  if (typeof url !== 'string' || !URL.canParse(url))
-    throw invalidArgument(
-      `the bytes of the ${type} as a Uint8Array, or its URL`,
-      source,
-      "If you have base64, pass Buffer.from(text, 'base64').",
-    );
-  const inline = /^data:[^,]*;base64,/.exec(url);
-  const data = inline === null ? undefined : url.slice(inline[0].length);
+  const inline = typeof url === 'string' ? /^data:[^,]*;base64,/.exec(url)?.[0] : undefined;
+  const data =
+    source instanceof Uint8Array
+      ? base64Of(source)
+      : inline && (url as string).slice(inline.length);
   return checkedPart({
     ...options,
     type,
@@ -181,17 +160,9 @@ const CHECKED = new WeakSet<object>();
 function checkedPart(given: unknown): ContentPart {
   if (typeof given === 'object' && given !== null && CHECKED.has(given))
     return given as ContentPart;
-  let copy: unknown;
-  try {
-    copy = cloneFrozen(given); // Copied first, because a getter could return a different value next time.
-  } catch {
-    // `copy` stays undefined, so the check below refuses the part.
-  }
-  if (!isPlainObject(copy))
-    throw invalidArgument('a part as an object of plain data', given, MADE_BY);
-  checkOptions(PART, copy, 'fields of a content part');
-  CHECKED.add(copy);
-  return copy as unknown as ContentPart;
+  const part = cloneFrozen(checkOptions(PART, given, 'fields of a content part'));
+  CHECKED.add(part);
+  return part as ContentPart;
 }
 
 const MADE_BY = 'Create the parts with text, image, audio, file, or resourceLink.';
@@ -211,8 +182,10 @@ const PART = once(() =>
           mediaType: mediaType(),
           data: z
             .string()
-            .max(Math.ceil(MOST_BYTES / 3) * 4)
-            .refine((data) => base64Size(data) !== undefined, 'standard base64 with its padding')
+            .refine(
+              (data) => (base64Size(data) ?? Infinity) <= MOST_BYTES,
+              'standard base64 with its padding, of at most 32 MiB',
+            )
             .optional(),
           url: uri().optional(),
           size: size(),
@@ -252,18 +225,9 @@ const PART = once(() =>
  * helpers, or is larger than 128 MiB in total.
  */
 export function checkContent(given: unknown): readonly ContentPart[] {
-  if (!Array.isArray(given)) throw invalidArgument('content as a list of parts', given, MADE_BY);
-  const { length } = given;
-  if (length > MOST_PARTS)
-    throw new ToolError(
-      'INVALID_ARGUMENT',
-      expectedGot(
-        `content of at most ${MOST_PARTS} parts`,
-        String(length),
-        'Combine some of them into one text or file.',
-      ),
-    );
-  const parts = Array.from({ length }, (_, at) => checkedPart((given as unknown[])[at]));
+  if (!Array.isArray(given) || given.length > MOST_PARTS)
+    throw invalidArgument(`content as a list of at most ${MOST_PARTS} parts`, given, MADE_BY);
+  const parts = given.map(checkedPart);
   const total = parts.reduce(
     (sum, part) =>
       sum + (part.type === 'text' ? part.text.length : 'data' in part ? base64Size(part.data)! : 0),

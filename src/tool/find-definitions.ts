@@ -1,7 +1,8 @@
+import { z } from 'zod';
 import { ToolError } from '../core/errors.js';
 import { AWAIT, expectedGot, invalidArgument } from '../core/issues.js';
-import { instanceOf } from '../core/options.js';
-import { describeValue, isPlainObject } from '../core/plain-data.js';
+import { checkOptions, instanceOf, once, type FieldsOf } from '../core/options.js';
+import { describeValue } from '../core/plain-data.js';
 import {
   declarationsOf,
   invalidDecoration,
@@ -10,7 +11,7 @@ import {
 } from './tool-decorator.js';
 import type { ResolvedOptions, ToolMetadata } from './tool-metadata.js';
 import type { ToolContext, ToolOptions } from './tool-options.js';
-import { toolkitOf, withDefaults } from './toolkit.js';
+import { withDefaults } from './toolkit.js';
 import {
   createDefinition,
   definitionOf,
@@ -80,41 +81,30 @@ export function findDefinitions(
   if (found.length > 0) return found;
   const place = position === undefined ? '' : ` at position ${position} of the list`;
   const advice =
-    SOURCE_ADVICE.find(([is]) => is(source))?.[1] ??
+    adviceFor(source) ??
     `${place === '' ? '' : 'Remove it, or turn it into a tool. '}Wrap plain options in defineTool({…}), or decorate classes or methods with @tool({…}).`;
   throw new ToolError(
     'NOT_A_TOOL',
     expectedGot(
       `a tool (made with defineTool, or a class or instance decorated with @tool)${place}`,
-      describeSource(source),
+      typeof source === 'function'
+        ? `the undecorated ${source.name || 'function'}`
+        : (instanceOf(source) ?? describeValue(source)),
       advice,
     ),
   );
 }
 
-function describeSource(source: unknown): string {
-  const toolkit = toolkitOf(source);
-  if (toolkit !== undefined)
-    return `the toolkit ${toolkit.name || 'class'}, which has no tool methods`;
-  return typeof source === 'function'
-    ? `the undecorated ${source.name || 'function'}`
-    : (instanceOf(source) ?? describeValue(source));
+/** Returns advice for a value that is often passed by mistake instead of a tool or a list of tools. */
+function adviceFor(source: unknown): string | undefined {
+  if (source instanceof Promise) return AWAIT;
+  if (Array.isArray(source)) return 'Register a list of tools with registerAll(list).';
+  if (typeof source === 'string')
+    return 'Pass the tool itself instead of its name, or load files with loadTools from tooldex/load.';
+  return Object.prototype.toString.call(source) === '[object Module]'
+    ? "Register a module's exports with registerAll(Object.values(module))."
+    : undefined;
 }
-
-/** Advice for values that are often passed by mistake instead of a tool. */
-const SOURCE_ADVICE: readonly (readonly [is: (source: unknown) => boolean, advice: string])[] = [
-  [Array.isArray, 'Register a list of tools with registerAll(list).'],
-  [(source) => source instanceof Promise, AWAIT],
-  [
-    (source) => Object.prototype.toString.call(source) === '[object Module]',
-    "Register a module's exports with registerAll(Object.values(module)).",
-  ],
-  [
-    (source) => typeof source === 'string',
-    'Pass the tool itself instead of its name, or load files with loadTools from tooldex/load.',
-  ],
-  [(source) => toolkitOf(source) !== undefined, 'Decorate its methods with @tool({…}).'],
-];
 
 type AnyFunction = (...args: never[]) => unknown;
 
@@ -312,6 +302,13 @@ export interface RegisterOptions {
   readonly prefix?: string;
 }
 
+const OPTIONS = once(() =>
+  z.strictObject({
+    replace: z.boolean().optional(),
+    prefix: z.string().optional(),
+  } satisfies FieldsOf<RegisterOptions>),
+);
+
 /**
  * Returns the tools declared by all sources in a list.
  *
@@ -324,26 +321,16 @@ export function definitionsOfAll(
   resolve?: ResolveInstance,
 ): readonly ToolDefinition[] {
   if (typeof sources !== 'object' || sources === null || !(Symbol.iterator in sources))
-    throw invalidArgument('a list of tools', sources, adviceForList(sources));
+    throw invalidArgument(
+      'a list of tools',
+      sources,
+      adviceFor(sources) ??
+        'Use register for a single tool, or registerAll(Object.values(tools)) for an object of tools.',
+    );
+  const { prefix = '' } = checkOptions(OPTIONS, options, 'options for registering tools');
   const found = [...(sources as Iterable<unknown>)].flatMap((source, position) =>
     findDefinitions(source, { resolve, position }),
   );
-  if (
-    !isPlainObject(options) ||
-    Object.keys(options).some((key) => key !== 'replace' && key !== 'prefix')
-  )
-    throw invalidArgument(
-      '{ replace, prefix } or nothing as the second argument',
-      options,
-      'Register several tools with registerAll([…]).',
-    );
-  const { prefix = '' } = options;
-  if (typeof prefix !== 'string')
-    throw invalidArgument(
-      'a prefix of letters, digits, dots, underscores and hyphens',
-      prefix,
-      "Write { prefix: 'eu_' }.",
-    );
   return prefix === '' ? found : withPrefix(found, prefix);
 }
 
@@ -365,18 +352,4 @@ function withPrefix(
       }),
     });
   });
-}
-
-/** Returns advice for a value that was passed instead of a list of tools. */
-function adviceForList(given: unknown): string {
-  if (given instanceof Promise) return AWAIT;
-  if (typeof given === 'string') return 'Load tools from files with loadTools from tooldex/load.';
-  const isTool =
-    typeof given !== 'object' ||
-    given === null ||
-    isToolDefinition(given) ||
-    !(isPlainObject(given) || Object.prototype.toString.call(given) === '[object Module]');
-  return isTool
-    ? 'Use register for a single tool.'
-    : 'Pass the values of the module or object: registerAll(Object.values(module)).';
 }

@@ -11,7 +11,7 @@ import {
 import { FLOW_LABELS, FLOW_TARGETS, type FlowLabel } from '../core/flow.js';
 import { LIMITS } from '../core/limits.js';
 import { once } from '../core/options.js';
-import { isPlainObject } from '../core/plain-data.js';
+import { cloneFrozen, isPlainObject } from '../core/plain-data.js';
 import { optionsOfKind, TOOL_FIELDS, type FieldKind, type OptionOfKind } from './tool-fields.js';
 
 /** A tool name as allowed by MCP. Exports encode the name for model APIs with stricter rules. */
@@ -42,7 +42,15 @@ const words = () => list(text()).transform(unique);
 const sentence = () => text(LIMITS.sentenceLength);
 /** Returns a schema for a plain object. `z.record` would silently drop a key named `__proto__`. */
 const plainObject = () =>
-  z.custom<Readonly<Record<string, unknown>>>(isPlainObject, { error: 'an object of plain data' });
+  z
+    .custom<Readonly<Record<string, unknown>>>(isPlainObject, { error: 'an object of plain data' })
+    .superRefine((value, context) => {
+      try {
+        cloneFrozen(value);
+      } catch (error) {
+        context.addIssue((error as TypeError).message);
+      }
+    });
 
 const sideEffects = () =>
   z
@@ -51,28 +59,12 @@ const sideEffects = () =>
       error: '"none" alone, or the effects without it',
     });
 
-const environment = () =>
-  z
-    .custom<Readonly<Record<string, 'required' | 'optional'>>>(isPlainObject, {
-      error: 'an object of variable names',
-    })
-    .superRefine((variables, context) => {
-      for (const [variable, need] of Object.entries(variables)) {
-        if (need !== 'required' && need !== 'optional')
-          context.addIssue({
-            code: 'custom',
-            path: [variable],
-            message: 'one of "required", "optional"',
-          });
-      }
-    });
-
 const auth = () =>
   z.strictObject({
     required: z.boolean(),
     type: text().optional(),
     scopes: words().optional(),
-    env: environment().optional(),
+    env: z.record(z.string(), z.enum(['required', 'optional'])).optional(),
     docs: sentence().optional(),
   });
 
@@ -106,15 +98,11 @@ export const optionKinds = once(
       amount: z.number().min(0),
       bytes: z.int().min(1_024),
       object: plainObject(),
-      priority: z.union(
-        [
-          z.enum(Priority),
-          z.enum(PRIORITY_NAMES).transform((name) => PRIORITY_NAMES.indexOf(name) as Priority),
-        ],
-        {
-          error: `one of ${PRIORITY_NAMES.map((name) => JSON.stringify(name)).join(', ')}, or their numbers 0 to 3`,
-        },
-      ),
+      priority: z
+        .literal([...PRIORITY_NAMES, ...Object.values(Priority)])
+        .transform((value) =>
+          typeof value === 'string' ? (PRIORITY_NAMES.indexOf(value) as Priority) : value,
+        ),
       accessMode: z.enum(AccessMode),
       dangerLevel: z.enum(DangerLevel),
       executionCategory: z.enum(ExecutionCategory),

@@ -1,5 +1,5 @@
 import { ToolError } from '../core/errors.js';
-import { expectedGot, invalidArgument } from '../core/issues.js';
+import { expectedGot } from '../core/issues.js';
 import { cloneFrozen, isPlainObject } from '../core/plain-data.js';
 import { checkContent, type ContentPart } from './content.js';
 import { makeQuestion, type AskUserOptions, type Question } from './question.js';
@@ -48,12 +48,6 @@ export function ok<T>(
   value: T,
   options: { readonly content?: readonly ContentPart[] } = {},
 ): ToolResult<T> {
-  if (!isPlainObject(options))
-    throw invalidArgument(
-      'an options object for ok',
-      options,
-      'Write ok(value, { content: [ … ] }).',
-    );
   const { content } = options;
   return brand(
     content === undefined

@@ -266,20 +266,16 @@ function answerWords(question: Question): string {
   if (question.form !== undefined) return formWords(question);
   const offered = choicesOf(question);
   if (offered.length === 0) return 'free text';
-  const other = question.allowOther === true ? ', or another text,' : '';
+  const other = question.allowOther === true ? ', or another text' : '';
   return `${question.multiple === true ? 'one or more' : 'one'} of ${offered.map(({ value, label }) => `${JSON.stringify(value)}${label === value ? '' : ` (${label})`}`).join(', ')}${other}`;
 }
 
 /**
- * Formats the choices as the text that models read after the question: ` (one of: a, b)`. Returns
- * an empty string if there are none.
+ * Formats the choices as the text that models read after the question: ` (one of "a", "b")`. Returns
+ * an empty string for a free-text question.
  */
 export function choiceWords(question: Question): string {
-  if (question.form !== undefined) return ` (${formWords(question)})`;
-  const offered = choicesOf(question);
-  if (offered.length === 0) return '';
-  const shown = offered
-    .map(({ value, label }) => (value === label ? value : `${value} (${label})`))
-    .join(', ');
-  return ` (${question.multiple === true ? 'one or more' : 'one'} of: ${shown}${question.allowOther === true ? '; or another answer' : ''})`;
+  return question.form === undefined && choicesOf(question).length === 0
+    ? ''
+    : ` (${answerWords(question)})`;
 }

@@ -1,5 +1,6 @@
 import { regexes } from 'zod';
 import { cloneFrozen, isPlainObject, mapValues } from '../core/plain-data.js';
+import { SUBSCHEMAS } from '../json-schema/schema-document.js';
 import type { JsonSchema } from './tool-schema.js';
 import type { ToolEntry } from './tool-definition.js';
 
@@ -215,34 +216,6 @@ function referencesIn(value: unknown): string[] {
   );
 }
 
-/**
- * The keywords that contain schemas by name, and the keywords that contain one schema or a list of
- * schemas. All other keywords contain data.
- */
-const BY_NAME: ReadonlySet<string> = new Set([
-  'properties',
-  'patternProperties',
-  '$defs',
-  'definitions',
-  'dependentSchemas',
-]);
-const WITHIN: ReadonlySet<string> = new Set([
-  'items',
-  'prefixItems',
-  'additionalProperties',
-  'propertyNames',
-  'contains',
-  'anyOf',
-  'oneOf',
-  'allOf',
-  'not',
-  'if',
-  'then',
-  'else',
-  'unevaluatedItems',
-  'unevaluatedProperties',
-]);
-
 /** Maps every schema inside a schema, innermost first, and returns the result. */
 export function mapSchemas(
   schema: JsonSchema,
@@ -254,7 +227,11 @@ export function mapSchemas(
     isPlainObject(value) ? mapValues(value, ([, item]) => each(item)) : value;
   return map(
     mapValues(schema, ([keyword, value]) =>
-      BY_NAME.has(keyword) ? byName(value) : WITHIN.has(keyword) ? each(value) : value,
+      SUBSCHEMAS.get(keyword) === 'map'
+        ? byName(value)
+        : SUBSCHEMAS.has(keyword)
+          ? each(value)
+          : value,
     ),
   );
 }

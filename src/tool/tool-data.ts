@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { isToolError, issuesOf, ToolError, type Issue } from '../core/errors.js';
-import { cloneFrozen, describeValue, isPlainObject, type Json } from '../core/plain-data.js';
+import { ToolError } from '../core/errors.js';
+import { describeValue } from '../core/plain-data.js';
 import {
   FUNCTION_OPTIONS,
   SCHEMA_OPTIONS,
@@ -9,7 +9,7 @@ import {
 } from './tool-fields.js';
 import { foreignSchemasOf } from './tool-metadata.js';
 import type { ToolOptions } from './tool-options.js';
-import { expectedGot, formatIssues, toIssues } from '../core/issues.js';
+import { refusal, toIssues } from '../core/issues.js';
 import { once } from '../core/options.js';
 import { foreignSchema, uncheckedPatterns } from '../json-schema/compile-json-schema.js';
 import { jsonSchemaOf } from './tool-schema.js';
@@ -87,27 +87,14 @@ export interface RestoredTools {
   readonly refused: readonly { readonly position: number; readonly error: ToolError }[];
   /** The names of the `tools` whose schema was code, such as zod, and is now only JSON Schema. */
   readonly jsonSchemaOnly: readonly string[];
-  /** The names of the handlers that match no stored tool. */
-  readonly unused: readonly string[];
 }
 
 /**
  * Returns a tool as plain JSON, without its functions. Use `toolsFromJson` to attach the functions
  * again.
- *
- * @throws ToolError `NOT_A_TOOL` if `tool` is neither a definition nor a registry entry.
  */
 export function toolToJson(tool: ToolDefinition | ToolEntry): ToolJson {
-  const definition: unknown = isToolDefinition(tool)
-    ? tool
-    : isPlainObject(tool)
-      ? tool['definition']
-      : undefined;
-  if (!isToolDefinition(definition))
-    throw new ToolError(
-      'NOT_A_TOOL',
-      `Expected a tool made with defineTool, or an entry of a registry, got ${describeValue(tool)}.`,
-    );
+  const definition = isToolDefinition(tool) ? tool : tool.definition;
   const { inputSchema, outputSchema, ...others } = definition;
   const data = Object.entries(others).filter(([, value]) => typeof value !== 'function');
   const code = PARTS.filter(
@@ -181,22 +168,16 @@ export function entryToJson(entry: ToolEntry): Record<string, unknown> {
  */
 export function toolsFromJson(
   stored: unknown,
-  handlers: Readonly<Record<string, ToolHandler>> | ReadonlyMap<string, ToolHandler> = {},
+  handlers: Readonly<Record<string, ToolHandler>> = {},
 ): RestoredTools {
   if (!Array.isArray(stored))
     throw new ToolError(
       'INVALID_ARGUMENT',
       `Expected a list of stored tools, got ${describeValue(stored)}.`,
     );
-  const given: Iterable<readonly [string, ToolHandler]> =
-    handlers instanceof Map
-      ? (handlers as ReadonlyMap<string, ToolHandler>)
-      : Object.entries(handlers as Readonly<Record<string, ToolHandler>>);
   const code = new Map<string, ToolDefinition | ToolCode>();
-  for (const [key, handler] of given)
+  for (const [key, handler] of Object.entries(handlers))
     code.set(key, typeof handler === 'function' ? { execute: handler } : handler);
-  const unused = new Set(code.keys());
-  const names = new Set<string>();
   const report = {
     tools: [] as ToolDefinition[],
     missing: [] as RestoredTools['missing'][number][],
@@ -205,17 +186,15 @@ export function toolsFromJson(
     jsonSchemaOnly: [] as string[],
   };
   for (const [position, each] of (stored as readonly unknown[]).entries()) {
-    const read = readTool(each, names);
+    const read = readTool(each);
     if (read instanceof ToolError) {
       report.refused.push(Object.freeze({ position, error: read }));
       continue;
     }
     const { definition, code: parts, digest: storedDigest } = read;
     const { name, handlerRef } = definition;
-    names.add(name);
     const key = handlerRef !== undefined && code.has(handlerRef) ? handlerRef : name;
     const handler = code.get(key);
-    unused.delete(key);
     const lacking = FUNCTIONS.filter(
       (part) =>
         handler?.[part] === undefined &&
@@ -242,7 +221,7 @@ export function toolsFromJson(
     }
   }
   for (const list of Object.values(report)) Object.freeze(list);
-  return Object.freeze({ ...report, unused: Object.freeze([...unused]) });
+  return Object.freeze(report);
 }
 
 /** Returns true if a user, a provider, or another program answers the tool's calls. */
@@ -251,17 +230,12 @@ function answersElsewhere({ manual, providers = [] }: ToolDefinition): boolean {
 }
 
 /** The fields of a stored tool that aren't its author's options. */
-const storedFields = once(() =>
+const storedTool = once(() =>
   z.looseObject({
+    format: z.literal(FORMAT),
     code: z.array(z.enum(PARTS)),
     digest: z.string().regex(/^[0-9a-f]{64}$/, '64 hexadecimal digits'),
-    foreignSchemas: z.array(z.enum(SCHEMA_OPTIONS)).optional(),
-    ...Object.fromEntries(
-      FUNCTIONS.map((part) => [
-        part,
-        z.custom((value) => value === undefined, 'data instead of a function').optional(),
-      ]),
-    ),
+    foreignSchemas: z.array(z.enum(SCHEMA_OPTIONS)).default([]),
   }),
 );
 
@@ -273,50 +247,14 @@ interface StoredTool {
 }
 
 /** Returns a stored tool, or an error that lists everything wrong with it. */
-function readTool(given: unknown, names: ReadonlySet<string>): StoredTool | ToolError {
-  const format = isPlainObject(given) ? given['format'] : undefined;
-  // A newer format can change the meaning of fields, so other issues aren't reported.
-  if (!isPlainObject(given) || format !== FORMAT) {
-    const message = expectedGot(
-      JSON.stringify(FORMAT),
-      describeValue(format),
-      'Store tools with toolToJson from this version of tooldex.',
-    );
-    return refusedTool([{ path: ['format'], message }]);
-  }
-  const { name } = given;
-  const parsed = storedFields().safeParse(given);
-  const issues: Issue[] = parsed.success ? [] : [...toIssues(parsed.error, given)];
-  if (typeof name === 'string' && names.has(name))
-    issues.push({
-      path: ['name'],
-      message: expectedGot('a name that no other stored tool has', describeValue(name)),
-    });
-  const { format: _, code, digest, foreignSchemas, ...options } = given;
-  const foreign = Array.isArray(foreignSchemas) ? foreignSchemas : [];
-  const isFunction = (key: string) => (FUNCTIONS as readonly string[]).includes(key);
-  const data = Object.fromEntries(Object.entries(options).filter(([key]) => !isFunction(key)));
+function readTool(given: unknown): StoredTool | ToolError {
   try {
-    for (const part of SCHEMA_OPTIONS) {
-      if (!Object.hasOwn(data, part)) continue;
-      const schema = cloneFrozen(data[part] as Json); // The schema is plain data, so it needs no code.
-      data[part] = foreign.includes(part) && isPlainObject(schema) ? foreignSchema(schema) : schema;
-    }
-    const definition = definitionOf(data as unknown as ToolDefinition);
-    if (issues.length === 0) return { definition, code, digest } as StoredTool;
+    const parsed = storedTool().safeParse(given);
+    if (!parsed.success) throw refusal('Invalid stored tool', toIssues(parsed.error, given));
+    const { format: _, code, digest, foreignSchemas, ...options } = parsed.data;
+    for (const part of foreignSchemas) options[part] = foreignSchema(options[part] as object);
+    return { definition: definitionOf(options as unknown as ToolDefinition), code, digest };
   } catch (error) {
-    issues.push(
-      ...(isToolError(error)
-        ? issuesOf(error)
-        : [{ path: ['inputSchema'], message: `Expected ${(error as Error).message}.` }]),
-    );
+    return error as ToolError;
   }
-  return refusedTool(issues, name);
-}
-
-function refusedTool(issues: readonly Issue[], name?: unknown): ToolError {
-  const who = typeof name === 'string' ? `The stored tool ${describeValue(name)}` : 'A stored tool';
-  return new ToolError('INVALID_METADATA', `${who} is invalid:\n  ${formatIssues(issues)}`, {
-    details: { issues },
-  });
 }

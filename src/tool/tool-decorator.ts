@@ -81,49 +81,20 @@ export function tool<
   options: ToolOptions<In, Out, Context> & { readonly manual?: Manual },
 ): ToolDecorator<InputOf<In>, SchemaInput<Out>, Manual>;
 export function tool(options: unknown, ...more: readonly unknown[]): unknown {
-  assertCalled('tool', options, more);
+  if (typeof options === 'function' || more.length > 0)
+    throw withoutOptions('@tool', '{ name, description, inputSchema }');
   const resolved = resolveMetadata(options);
   const who = `Tool "${resolved.metadata.name}"`;
   return (target: unknown, second?: unknown, descriptor?: unknown): unknown => {
-    if (isClassDecoration(target, second)) return storeOnClass(who, target, resolved);
-    if (isStandardContext(second)) {
-      if (second.kind !== 'method') throw invalidDecoration(who, PLACES, `a ${second.kind}`);
-      if (second.private)
-        throw invalidDecoration(
-          who,
-          PLACES,
-          `the private method ${String(second.name)}`,
-          'Make it public.',
-        );
-      if (second.metadata === undefined)
-        throw invalidDecoration(
-          who,
-          PLACES,
-          'a method of a class that was defined before tooldex was imported (its Symbol.metadata is missing)',
-        );
-      storeOnMethod(
+    const place = placeOf(target, second, descriptor);
+    if (place === undefined)
+      throw invalidDecoration(
         who,
-        recordsIn(second.metadata),
-        second.static ? 'static' : 'instance',
-        second.name,
-        resolved,
+        '@tool on a class or a public method',
+        isStandardContext(second) ? `a ${second.kind}` : describeValue(second ?? target),
       );
-    } else if (
-      (typeof second === 'string' || typeof second === 'symbol') &&
-      isMethodDescriptor(descriptor)
-    ) {
-      const isStatic = typeof target === 'function';
-      storeOnMethod(
-        who,
-        recordsOf(isStatic ? target : (target as object).constructor),
-        isStatic ? 'static' : 'instance',
-        second,
-        resolved,
-      );
-    } else {
-      throw invalidDecoration(who, PLACES, describeValue(second ?? target));
-    }
-    return undefined;
+    declare(who, place, resolved);
+    return place.ofClass ? target : undefined;
   };
 }
 
@@ -135,19 +106,18 @@ export function toolClass<In, Out, Manual>(
   options: unknown,
   register: (Class: AnyClass) => void,
 ): ToolClassDecorator<In, Out, Manual> {
-  const declare = tool(options as ToolOptions) as unknown as (
+  const declareTool = tool(options as ToolOptions) as unknown as (
     target: object,
     context?: unknown,
   ) => object;
   return ((target: unknown, context?: unknown) => {
-    if (!isClassDecoration(target, context))
-      throw invalidDecoration(
-        '@registry.tool',
-        '@registry.tool on a class',
-        describeValue(context ?? target),
-        'Declare methods with @tool, and register their class.',
-      );
-    declare(target, context);
+    assertClass(
+      '@registry.tool',
+      target,
+      context,
+      'Declare methods with @tool, and register their class.',
+    );
+    declareTool(target, context);
     defineMetadata(REGISTERED_KEY, true, target);
     // Standard decorators add a class's methods and defaults after its initializers have run.
     if (context === undefined) register(target as AnyClass);
@@ -176,39 +146,33 @@ export function assertUnregistered(decorator: string, target: object): void {
     );
 }
 
-const PLACES = '@tool on a class or a public method';
-
-/**
- * Throws if a decorator is used without parentheses and so receives the class or method directly.
- */
-export function assertCalled(
-  decorator: 'tool' | 'toolkit',
-  options: unknown,
-  more: readonly unknown[],
-): void {
-  if (typeof options !== 'function' && !isStandardContext(more[0]) && !isMethodDescriptor(more[1]))
-    return;
-  const decorated =
-    typeof options === 'function' && options.name !== ''
-      ? options.name
-      : typeof more[0] === 'string'
-        ? more[0]
-        : 'a class or method';
-  throw invalidDecoration(
-    `@${decorator}`,
-    `@${decorator}({…}) with its options`,
-    `@${decorator} without options on ${decorated}`,
-    decorator === 'tool'
-      ? 'Write @tool({ name, description, inputSchema }).'
-      : "Write @toolkit({ category: '…' }).",
+/** Returns the error for a decorator that is used without parentheses. */
+export function withoutOptions(decorator: string, example: string): ToolError {
+  return invalidDecoration(
+    decorator,
+    `${decorator}({…}) with its options`,
+    `${decorator} without options`,
+    `Write ${decorator}(${example}).`,
   );
 }
 
-/**
- * Returns true if the arguments are those of a class decorator, in either mode or in a function
- * call.
- */
-export function isClassDecoration(target: unknown, second: unknown): target is object {
+/** Throws unless a decorator was applied to a class, in either mode or in a function call. */
+export function assertClass(
+  decorator: string,
+  target: unknown,
+  second: unknown,
+  advice: string,
+): asserts target is object {
+  if (!isClassDecoration(target, second))
+    throw invalidDecoration(
+      decorator,
+      `${decorator} on a class`,
+      describeValue(second ?? target),
+      advice,
+    );
+}
+
+function isClassDecoration(target: unknown, second: unknown): target is object {
   return isStandardContext(second)
     ? second.kind === 'class'
     : second === undefined && typeof target === 'function';
@@ -217,14 +181,6 @@ export function isClassDecoration(target: unknown, second: unknown): target is o
 function isStandardContext(value: unknown): value is DecoratorContext {
   return (
     typeof value === 'object' && value !== null && 'kind' in value && 'addInitializer' in value
-  );
-}
-
-function isMethodDescriptor(value: unknown): boolean {
-  return (
-    typeof value === 'object' &&
-    value !== null &&
-    typeof (value as PropertyDescriptor).value === 'function'
   );
 }
 
@@ -242,55 +198,21 @@ export function invalidDecoration(
 }
 
 /**
- * The key under which decorators store options.
+ * The key under which decorators store declarations.
  *
- * The keys are created with `Symbol.for`, so multiple loaded copies of the package (ESM and CJS, or
+ * The key is created with `Symbol.for`, so multiple loaded copies of the package (ESM and CJS, or
  * two versions) can read each other's data. The version suffix changes only if the shape of the
  * stored data changes. The only global change is defining `Symbol.metadata`. Without
  * `Symbol.metadata`, compilers don't give standard decorators any place to store data.
  */
-const CLASS_KEY = Symbol.for('tooldex/class/v1');
-const METHODS_KEY = Symbol.for('tooldex/methods/v1');
+const DECLARED_KEY = Symbol.for('tooldex/declared/v1');
 
 // Node 20 doesn't define `Symbol.metadata`, although the type says that it exists.
 if ((Symbol.metadata as symbol | undefined) === undefined)
   Object.defineProperty(Symbol, 'metadata', { value: Symbol.for('Symbol.metadata') });
 
-type MethodSide = 'instance' | 'static';
-type MethodRecord = Map<PropertyKey, ResolvedOptions>;
-type MethodRecords = Partial<Record<MethodSide, MethodRecord>>;
-
-function storeOnClass(who: string, target: object, options: ResolvedOptions): object {
-  const before = getOwnMetadata(CLASS_KEY, target) as ResolvedOptions | undefined;
-  if (before !== undefined)
-    throw declaredTwice(
-      who,
-      `class ${(target as { readonly name?: string }).name ?? ''}`.trim(),
-      before,
-    );
-  defineMetadata(CLASS_KEY, options, target);
-  return target;
-}
-
-function declaredTwice(who: string, what: string, before: ResolvedOptions): ToolError {
-  return invalidDecoration(
-    who,
-    `one @tool on ${what}`,
-    `a second @tool in addition to the tool "${before.metadata.name}"`,
-    'Each class or method can be only one tool: declare the other tool on its own class or method.',
-  );
-}
-
-/** Returns the options declared on a class, with its toolkit's defaults applied. */
-export type Declared = (options: ResolvedOptions, declaredOn: object) => ResolvedOptions;
-
-/** A `@tool` declaration and its location. */
-export interface Declaration {
-  readonly options: ResolvedOptions;
-  /**
-   * The class whose code contains the declaration: the class itself, or a class that it extends.
-   */
-  readonly declaredOn: object;
+/** The part of a class that a decorator declares as a tool. */
+interface Declared {
   /** The method that runs the tool. */
   readonly method: PropertyKey;
   readonly static: boolean;
@@ -298,84 +220,80 @@ export interface Declaration {
   readonly ofClass: boolean;
 }
 
+/** A `@tool` declaration as stored by the decorator. */
+interface StoredDeclaration extends Declared {
+  readonly options: ResolvedOptions;
+}
+
+/** A `@tool` declaration and its location. */
+export interface Declaration extends StoredDeclaration {
+  /**
+   * The class whose code contains the declaration: the class itself, or a class that it extends.
+   */
+  readonly declaredOn: object;
+}
+
+interface Place extends Declared {
+  /** The class, or the metadata object that its standard decorators share. */
+  readonly holder: object;
+}
+
+/** Returns the decorated part of a class, or `undefined` if it can't be a tool. */
+function placeOf(target: unknown, second: unknown, descriptor: unknown): Place | undefined {
+  if (isClassDecoration(target, second))
+    return { holder: target, method: 'execute', static: false, ofClass: true };
+  if (isStandardContext(second))
+    return second.kind === 'method' && !second.private
+      ? { holder: second.metadata, method: second.name, static: second.static, ofClass: false }
+      : undefined;
+  if (typeof (descriptor as PropertyDescriptor | undefined)?.value !== 'function') return undefined;
+  const isStatic = typeof target === 'function';
+  const holder = isStatic ? target : (target as object).constructor;
+  return { holder, method: second as PropertyKey, static: isStatic, ofClass: false };
+}
+
+function storedIn(holder: object | undefined): readonly StoredDeclaration[] {
+  const stored: unknown = holder && getOwnMetadata(DECLARED_KEY, holder);
+  return (stored ?? []) as readonly StoredDeclaration[];
+}
+
+function isSame(one: Declared, other: Declared): boolean {
+  return (
+    one.method === other.method && one.static === other.static && one.ofClass === other.ofClass
+  );
+}
+
+function declare(who: string, { holder, ...place }: Place, options: ResolvedOptions): void {
+  const stored = storedIn(holder);
+  const before = stored.find((each) => isSame(each, place));
+  if (before !== undefined)
+    throw invalidDecoration(
+      who,
+      `one @tool on ${place.ofClass ? 'a class' : `method ${String(place.method)}`}`,
+      `a second @tool in addition to the tool "${before.options.metadata.name}"`,
+      'Each class or method can be only one tool: declare the other tool on its own class or method.',
+    );
+  defineMetadata(DECLARED_KEY, [...stored, { ...place, options }], holder);
+}
+
+/** Returns the options declared on a class, with its toolkit's defaults applied. */
+export type ReadDeclared = (options: ResolvedOptions, declaredOn: object) => ResolvedOptions;
+
 /**
- * Returns the tools declared by a class and its base classes. If a class or method is declared more
- * than once, the nearest declaration wins.
+ * Returns the tools declared by a class and its base classes: the class itself, its methods, and its
+ * static methods. If a class or method is declared more than once, the nearest declaration wins.
  */
-export function declarationsOf(constructor: object, read: Declared): readonly Declaration[] {
-  const found = new Map<unknown, Declaration>();
+export function declarationsOf(constructor: object, read: ReadDeclared): readonly Declaration[] {
+  const found: Declaration[] = [];
   for (const declaredOn of inheritance(constructor)) {
-    const own = getOwnMetadata(CLASS_KEY, declaredOn) as ResolvedOptions | undefined;
-    if (own !== undefined && !found.has(CLASS_KEY))
-      found.set(CLASS_KEY, {
-        options: read(own, declaredOn),
-        declaredOn,
-        method: 'execute',
-        static: false,
-        ofClass: true,
-      });
+    const shared: unknown = Object.getOwnPropertyDescriptor(declaredOn, Symbol.metadata)?.value;
+    const stored = [declaredOn, shared as object | undefined].flatMap((holder) => storedIn(holder));
+    for (const each of stored)
+      if (!found.some((nearer) => isSame(nearer, each)))
+        found.push({ ...each, options: read(each.options, declaredOn), declaredOn });
   }
-  for (const side of ['instance', 'static'] as const) {
-    const methods = new Map<PropertyKey, Declaration>();
-    for (const declaredOn of inheritance(constructor)) {
-      const legacy = getOwnMetadata(METHODS_KEY, declaredOn) as MethodRecords | undefined;
-      for (const records of [legacy, standardRecords(declaredOn)])
-        for (const [method, options] of records?.[side] ?? [])
-          if (!methods.has(method))
-            methods.set(method, {
-              options: read(options, declaredOn),
-              declaredOn,
-              method,
-              static: side === 'static',
-              ofClass: false,
-            });
-    }
-    for (const each of methods.values()) found.set(each, each);
-  }
-  return [...found.values()];
-}
-
-/**
- * Returns the method records that legacy decorators store on a class. Each class gets its own
- * records, because adding to inherited records would also decorate the base class.
- */
-function recordsOf(constructor: object): MethodRecords {
-  const own = getOwnMetadata(METHODS_KEY, constructor) as MethodRecords | undefined;
-  const records = own ?? {};
-  if (own === undefined) defineMetadata(METHODS_KEY, records, constructor);
-  return records;
-}
-
-/**
- * Returns the records of standard decorators. Standard decorators share one metadata object per
- * class.
- */
-function recordsIn(metadata: DecoratorMetadataObject): MethodRecords {
-  if (!Object.hasOwn(metadata, METHODS_KEY))
-    Object.defineProperty(metadata, METHODS_KEY, { value: {} });
-  return (metadata as Record<symbol, unknown>)[METHODS_KEY] as MethodRecords;
-}
-
-function storeOnMethod(
-  who: string,
-  records: MethodRecords,
-  side: MethodSide,
-  key: PropertyKey,
-  options: ResolvedOptions,
-): void {
-  const record = (records[side] ??= new Map());
-  const before = record.get(key);
-  if (before !== undefined) throw declaredTwice(who, `method ${String(key)}`, before);
-  record.set(key, options);
-}
-
-function standardRecords(constructor: object): MethodRecords | undefined {
-  const metadata = Object.hasOwn(constructor, Symbol.metadata)
-    ? (constructor as Record<symbol, unknown>)[Symbol.metadata]
-    : undefined;
-  if (typeof metadata !== 'object' || metadata === null || !Object.hasOwn(metadata, METHODS_KEY))
-    return undefined;
-  return (metadata as Record<symbol, MethodRecords>)[METHODS_KEY];
+  const rank = ({ ofClass, static: isStatic }: Declared) => (ofClass ? 0 : isStatic ? 2 : 1);
+  return found.sort((one, other) => rank(one) - rank(other));
 }
 
 /**

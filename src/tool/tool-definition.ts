@@ -72,15 +72,7 @@ const ENTRY = Symbol.for('tooldex/entry/v1'); // The suffix changes whenever the
 
 /** Returns true for a value made by `defineTool` or taken from a decorated class. */
 export function isToolDefinition(value: unknown): value is ToolDefinition {
-  if (typeof value !== 'object' || value === null) return false;
-  try {
-    return (
-      Object.hasOwn(value, ENTRY) &&
-      (value as Record<typeof ENTRY, unknown>)[ENTRY] instanceof Object
-    );
-  } catch {
-    return false; // The value is a revoked proxy.
-  }
+  return typeof value === 'object' && value !== null && Object.hasOwn(value, ENTRY);
 }
 
 /** Returns a definition's registry entry. Always returns the same object. */
@@ -165,13 +157,7 @@ export function withRenewal(error: ToolError, renewal: Renewal): ToolError {
  * policy evaluated the call.
  */
 export function renewedTool(error: unknown, judged: ToolDefinition): ToolDefinition | undefined {
-  try {
-    const renewal: unknown =
-      error instanceof Object && Object.hasOwn(error, RENEWAL)
-        ? (error as { [RENEWAL]?: unknown })[RENEWAL]
-        : undefined;
-    return typeof renewal === 'function' ? (renewal as Renewal)(judged) : undefined;
-  } catch {
-    return undefined; // The error is a hostile proxy, or the tool can't be defined again.
-  }
+  return error instanceof Error
+    ? (error as { readonly [RENEWAL]?: Renewal })[RENEWAL]?.(judged)
+    : undefined;
 }

@@ -1,19 +1,16 @@
-import type { z } from 'zod';
 import { isToolError, issuesOf, ToolError, type Issue } from '../core/errors.js';
 import { cloneFrozen, describeValue, digestOf } from '../core/plain-data.js';
-import { expectedGot, formatIssues, suggestNames, suggestValue, toIssues } from '../core/issues.js';
-import { PRIORITY_NAMES } from '../core/enum-order.js';
+import { expectedGot, formatIssues, toIssues, unknownOption } from '../core/issues.js';
+import { once } from '../core/options.js';
 import type { SideEffect } from '../core/enums.js';
 import { contradictionsIn, inferAxes, type Axes } from './infer-metadata.js';
 import { compileJsonSchema, isForeign } from '../json-schema/compile-json-schema.js';
-import { jsonSchemaOf } from './tool-schema.js';
+import { isStandardSchema, jsonSchemaOf, type JsonSchema, type ToolSchema } from './tool-schema.js';
 import { metadataSchema, type DeclaredMetadata } from './metadata-schema.js';
-import type { JsonSchema, ToolSchema } from './tool-schema.js';
 import {
   DEFAULTS,
   FUNCTION_OPTIONS,
   SCHEMA_OPTIONS,
-  type OptionOfKind,
   type OptionWithDefault,
   type SchemaOption,
 } from './tool-fields.js';
@@ -65,31 +62,25 @@ export function resolveMetadata(
   options: unknown,
   extra: readonly 'execute'[] = [],
 ): ResolvedOptions {
-  const { plain, references: given, issues } = separate(options, [...FUNCTION_OPTIONS, ...extra]);
-  const { execute, ...references } = given;
-  const parsed = metadataSchema().safeParse(plain);
-  if (!parsed.success) issues.push(...issuesOfData(parsed.error, plain));
-  else issues.push(...contradictionsIn(parsed.data).map((message) => ({ path: [], message })));
-
+  const { declared, references, issues, name } = readOptions(
+    metadataSchema(),
+    [...FUNCTION_OPTIONS, ...SCHEMA_OPTIONS, ...extra],
+    options,
+  );
   const inputJsonSchema = convertSchema('inputSchema', references, issues);
   const outputJsonSchema =
-    references['outputSchema'] === undefined
-      ? undefined
-      : convertSchema('outputSchema', references, issues);
-  if (!parsed.success || issues.length > 0 || inputJsonSchema === undefined)
+    references['outputSchema'] && convertSchema('outputSchema', references, issues);
+  if (declared === undefined || issues.length > 0)
     throw refused(
-      typeof plain['name'] === 'string'
-        ? `Tool ${describeValue(plain['name'])}`
-        : 'A tool without a name',
-      plain['name'],
+      typeof name === 'string' ? `Tool ${describeValue(name)}` : 'A tool without a name',
       issues,
+      name,
     );
-
-  const declared = cloneFrozen(parsed.data);
+  const { execute, ...others } = references;
   const { axes, inferred } = inferAxes(declared);
   const data = cloneFrozen({ ...DEFAULTS, ...declared, ...axes, inferred });
   // Functions can't be hashed, so the digest only covers which functions a tool has.
-  const functions = FUNCTION_OPTIONS.filter((option) => references[option] !== undefined);
+  const functions = FUNCTION_OPTIONS.filter((option) => others[option] !== undefined);
   // The digest also covers the schema's source, which determines which patterns are enforced.
   const digest = digestOf({
     ...data,
@@ -100,59 +91,40 @@ export function resolveMetadata(
   });
   return {
     execute,
-    declared: Object.freeze({ ...declared, ...references }) as unknown as ToolOptions,
+    declared: Object.freeze({ ...declared, ...others }) as unknown as ToolOptions,
     metadata: Object.freeze({
       ...data,
-      ...references,
+      ...others,
       inputJsonSchema,
       digest,
     }) as unknown as ToolMetadata,
   };
 }
 
-/** The options that are specific to one tool, so a toolkit can't set them as defaults. */
-const OWN = [
-  'name',
-  'aliases',
-  'description',
-  'summary',
-  'inputSchema',
-  'outputSchema',
-  'examples',
-  'progressParams',
-  'handlerRef',
-] as const satisfies readonly (keyof ToolOptions)[];
+/** The data options that are specific to one tool, so a toolkit can't set them as defaults. */
+const OWN = {
+  name: true,
+  aliases: true,
+  description: true,
+  summary: true,
+  examples: true,
+  progressParams: true,
+  handlerRef: true,
+} as const;
 
 /** The options that all tools of a toolkit can share. */
-export type ToolkitOptions = Partial<Omit<ToolOptions, (typeof OWN)[number]>>;
+export type ToolkitOptions = Partial<Omit<ToolOptions, keyof typeof OWN | SchemaOption>>;
+
+const defaultsSchema = once(() => metadataSchema().omit(OWN));
 
 /**
  * Returns the validated defaults of a toolkit. @throws ToolError `INVALID_METADATA` with every
  * issue.
  */
 export function checkDefaults(options: unknown): Partial<ToolOptions> {
-  const { plain, references, issues } = separate(options, FUNCTION_OPTIONS);
-  for (const own of OWN)
-    if (own in plain || own in references)
-      issues.push({
-        path: [own],
-        message: expectedGot(
-          'options that all tools in a toolkit can share',
-          'an option that is specific to one tool',
-          'Declare it in @tool.',
-        ),
-      });
-  const parsed = metadataSchema().partial().safeParse(plain);
-  if (!parsed.success) issues.push(...issuesOfData(parsed.error, plain));
-  else
-    issues.push(
-      ...contradictionsIn(parsed.data as DeclaredMetadata).map((message) => ({
-        path: [],
-        message,
-      })),
-    );
-  if (!parsed.success || issues.length > 0) throw refused('@toolkit', undefined, issues);
-  return Object.freeze({ ...cloneFrozen(parsed.data), ...references }) as Partial<ToolOptions>;
+  const { declared, references, issues } = readOptions(defaultsSchema(), FUNCTION_OPTIONS, options);
+  if (issues.length > 0) throw refused('@toolkit', issues);
+  return Object.freeze({ ...declared, ...references }) as Partial<ToolOptions>;
 }
 
 /**
@@ -168,47 +140,42 @@ export function foreignSchemasOf(schemas: {
   return foreignSchemas.length === 0 ? {} : { foreignSchemas: Object.freeze(foreignSchemas) };
 }
 
-interface Separated {
-  /** The options that are plain data, cloned and frozen. */
-  readonly plain: Readonly<Record<string, unknown>>;
+interface ReadOptions {
+  /** The options that are plain data, validated and frozen. Missing if any of them is invalid. */
+  readonly declared?: DeclaredMetadata;
   /** The functions and schemas, by reference. */
-  readonly references: Record<string, unknown>;
+  readonly references: Record<string, JsonSchema | undefined>;
   readonly issues: Issue[];
+  readonly name: unknown;
 }
 
-function separate(options: unknown, functions: readonly string[]): Separated {
+function readOptions(
+  schema: ReturnType<typeof metadataSchema> | ReturnType<typeof defaultsSchema>,
+  byReference: readonly string[],
+  options: unknown,
+): ReadOptions {
   const plain: Record<string, unknown> = {};
-  const references: Record<string, unknown> = {};
+  const references: ReadOptions['references'] = {};
   const issues: Issue[] = [];
-  if (typeof options !== 'object' || options === null) {
-    return {
-      plain,
-      references,
-      issues: [
-        {
-          path: [],
-          message: expectedGot('a tool options object', describeValue(options)),
-        },
-      ],
-    };
+  const known = [...Object.keys(schema.shape), ...byReference];
+  const given = typeof options === 'object' && options !== null ? options : {};
+  for (const [key, value] of Object.entries(given)) {
+    if (value === undefined) continue;
+    if (!known.includes(key)) issues.push(unknown(key, known));
+    else if (!byReference.includes(key)) plain[key] = value;
+    else if (typeof value === 'function' || (SCHEMA_OPTIONS as readonly string[]).includes(key))
+      references[key] = value as JsonSchema;
+    else issues.push({ path: [key], message: expectedGot('a function', describeValue(value)) });
   }
-  for (const key of keysOf(options, issues)) {
-    try {
-      const value: unknown = (options as Record<string, unknown>)[key];
-      if (value === undefined) continue;
-      if ((SCHEMA_OPTIONS as readonly string[]).includes(key)) references[key] = value;
-      else if (functions.includes(key)) {
-        if (typeof value !== 'function')
-          throw new TypeError(`a function, got ${describeValue(value)}`);
-        references[key] = value;
-      } else if (!Object.hasOwn(metadataSchema().shape, key))
-        throw new TypeError(`a known option, got ${describeValue(key)}${hintFor(key, functions)}`);
-      else plain[key] = cloneFrozen(value);
-    } catch (error) {
-      issues.push({ path: [key], message: sentence(error, 'a readable value') });
-    }
+  const parsed = schema.safeParse(plain);
+  const read = { references, issues, name: plain['name'] };
+  if (!parsed.success) {
+    issues.push(...toIssues(parsed.error, plain));
+    return read;
   }
-  return { plain, references, issues };
+  const declared = cloneFrozen(parsed.data) as DeclaredMetadata;
+  issues.push(...contradictionsIn(declared).map((message) => ({ path: [], message })));
+  return { ...read, declared };
 }
 
 /** Names that other libraries use for options, in lowercase and without underscores. */
@@ -231,36 +198,21 @@ const KNOWN_AS: ReadonlyMap<string, string> = new Map([
     'requiresconfirmation',
     'needsconfirmation',
   ].map((name) => [name, 'requiresConsent'] as const),
-  ['readonly', "accessMode: 'readonly'"],
+  ['readonly', 'accessMode'],
   ['parallel', 'allowParallel'],
   ['id', 'name'],
-  ['annotations', "accessMode: 'readonly'"],
+  ['annotations', 'accessMode'],
   ['retries', 'idempotencyKey'],
 ]);
 
-function hintFor(key: string, functions: readonly string[]): string {
-  const options = [...Object.keys(metadataSchema().shape), ...SCHEMA_OPTIONS, ...functions];
+function unknown(key: string, known: readonly string[]): Issue {
   const letters = key.replaceAll('_', '').toLowerCase();
-  const known =
-    KNOWN_AS.get(letters) ??
-    options.find((option) => option.toLowerCase() === letters) ??
-    suggestNames(key, options)[0];
-  return known !== undefined && options.includes(known.split(':', 1)[0]!)
-    ? `. Did you mean ${known.includes(':') ? known : JSON.stringify(known)}?`
-    : '';
-}
-
-/** Returns an object's keys. The object may be a hostile proxy. */
-function keysOf(options: object, issues: Issue[]): string[] {
-  try {
-    return Object.keys(options);
-  } catch {
-    issues.push({
-      path: [],
-      message: "Couldn't list the options: their proxy threw. Pass a plain object.",
-    });
-    return [];
-  }
+  const meant = KNOWN_AS.get(letters) ?? known.find((option) => option.toLowerCase() === letters);
+  const message =
+    meant !== undefined && known.includes(meant)
+      ? expectedGot('a known option', describeValue(key), `Did you mean "${meant}"?`)
+      : unknownOption(key, known);
+  return { path: [key], message };
 }
 
 /**
@@ -268,78 +220,27 @@ function keysOf(options: object, issues: Issue[]): string[] {
  * kept by reference.
  */
 function convertSchema(
-  option: OptionOfKind<'input' | 'output'>,
-  references: Record<string, unknown>,
+  option: SchemaOption,
+  references: ReadOptions['references'],
   issues: Issue[],
 ): JsonSchema | undefined {
   try {
     const schema = references[option] as ToolSchema;
     const json = jsonSchemaOf(schema, option === 'inputSchema' ? 'input' : 'output');
-    if ('~standard' in schema) return json;
+    if (isStandardSchema(schema)) return json;
     compileJsonSchema(json);
     return (references[option] = json);
   } catch (error) {
-    if (isToolError(error, 'INVALID_INPUT_SCHEMA')) {
-      issues.push(
-        ...issuesOf(error).map(({ path, message }) => ({ path: [option, ...path], message })),
-      );
-      return undefined;
-    }
-    if (
-      references[option] === undefined &&
-      issues.some(({ message }) => message.endsWith(`Did you mean ${JSON.stringify(option)}?`))
-    )
-      return undefined;
-    const hint =
-      option === 'inputSchema' && references[option] === undefined
-        ? ' Use z.object({}) if the tool takes no input.'
-        : '';
-    issues.push({ path: [option], message: sentence(error, 'a schema', hint) });
+    const found = isToolError(error)
+      ? issuesOf(error)
+      : [{ path: [], message: `The schema can't be read: ${(error as Error).message}` }];
+    issues.push(...found.map(({ path, message }) => ({ path: [option, ...path], message })));
     return undefined;
   }
 }
 
-/** Returns a full message for an error that names only the expected value. */
-function sentence(error: unknown, otherwise: string, advice = ''): string {
-  return `Expected ${error instanceof Error ? error.message : otherwise}.${advice}`.replace(
-    /\?\.$/,
-    '?',
-  );
-}
-
-function refused(who: string, name: unknown, issues: readonly Issue[]): ToolError {
+function refused(who: string, issues: readonly Issue[], name?: unknown): ToolError {
   return new ToolError('INVALID_METADATA', `${who} is invalid:\n  ${formatIssues(issues)}`, {
     details: { name: typeof name === 'string' ? name.slice(0, 128) : undefined, issues },
   });
-}
-
-/**
- * Returns the issues in the plain-data options, with suggestions for misspelled values and names.
- */
-function issuesOfData(
-  error: z.ZodError,
-  plain: Readonly<Record<string, unknown>>,
-): readonly Issue[] {
-  return toIssues(error, plain).map(({ path, message }) => {
-    const [option, index] = path as readonly [keyof ToolOptions, number?];
-    const given = plain[option];
-    const value: unknown = Array.isArray(given) && index !== undefined ? given[index] : given;
-    return {
-      path,
-      message: typeof value === 'string' ? `${message}${hintForValue(option, value)}` : message,
-    };
-  });
-}
-
-function hintForValue(option: keyof ToolOptions, value: string): string {
-  if (option === 'name' || option === 'aliases') {
-    const name = value
-      .replace(/^[^A-Za-z0-9._-]+|[^A-Za-z0-9._-]+$/g, '')
-      .replace(/[^A-Za-z0-9._-]+/g, '_');
-    return /[A-Za-z0-9]/.test(name) && name.length <= 128
-      ? ` Did you mean ${JSON.stringify(name)}?`
-      : '';
-  }
-  const meant = option === 'priority' ? suggestValue(value, PRIORITY_NAMES) : undefined;
-  return meant === undefined ? '' : ` Did you mean ${JSON.stringify(meant)}?`;
 }

@@ -1,7 +1,10 @@
 import type { $ZodType } from 'zod/v4/core';
+import type { ToolError } from '../core/errors.js';
+import { expectedGot } from '../core/issues.js';
 import { cloneFrozen, describeValue, isPlainObject } from '../core/plain-data.js';
 import { withOriginOf } from '../json-schema/compile-json-schema.js';
-import { zodJsonSchema } from './zod-schema.js';
+import { SUBSCHEMAS } from '../json-schema/schema-document.js';
+import { invalidSchema, zodJsonSchema } from './zod-schema.js';
 
 /**
  * The parts of the Standard Schema and Standard JSON Schema interfaces (https://standardschema.dev)
@@ -84,8 +87,8 @@ const TARGET = 'draft-2020-12';
 interface WithJsonSchema {
   readonly '~standard': {
     readonly jsonSchema?: {
-      readonly input?: (options: { target: string }) => unknown;
-      readonly output?: (options: { target: string }) => unknown;
+      readonly input?: (options: { target: string }) => JsonSchema;
+      readonly output?: (options: { target: string }) => JsonSchema;
     };
   };
 }
@@ -96,49 +99,42 @@ interface WithJsonSchema {
  * In an output schema, types that JSON Schema can't express (dates, bigints) become the empty
  * schema, which accepts anything. The original schema still validates these values.
  *
- * @throws TypeError if the value isn't the schema of an object, with the expected and actual
- * values. ToolError `INVALID_INPUT_SCHEMA` listing every part of an input schema that no JSON value
- * can match.
+ * @throws ToolError `INVALID_INPUT_SCHEMA` if the value isn't the schema of an object, or listing
+ * every part of an input schema that no JSON value can match.
  */
 export function jsonSchemaOf(schema: ToolSchema, side: 'input' | 'output'): JsonSchema {
   const json = withOriginOf(schema, cloneFrozen(convert(schema, side)) as JsonSchema);
-  assertWellFormed(json);
-  if (side === 'input' && json['type'] !== undefined && json['type'] !== 'object') {
-    throw new TypeError(
-      `an object schema (a tool's input has named parameters), got one of type ${describeValue(json['type'])}`,
+  const { type } = json;
+  if (side === 'input' && type !== undefined && type !== 'object')
+    throw wrongSchema(
+      "an object schema (a tool's input has named parameters)",
+      `one of type ${describeValue(type)}`,
     );
-  }
   return json;
 }
 
 function convert(schema: ToolSchema, side: 'input' | 'output'): unknown {
   if (isZod3(schema) || (isPlainObject(schema) && Object.values(schema).some(isZod3)))
-    throw new TypeError(
-      'a zod 4 schema, got a zod 3 schema. Install zod 4 (npm install zod@4) and import z from "zod"',
+    throw wrongSchema(
+      'a zod 4 schema',
+      'a zod 3 schema',
+      'Install zod 4 (npm install zod@4) and import z from "zod".',
     );
-  if (!isStandardSchema(schema)) {
-    if (!isPlainObject(schema))
-      throw new TypeError(
-        `a zod schema, a Standard Schema with JSON Schema, or a JSON Schema object, got ${describeValue(schema)}`,
-      );
-    if (Object.values(schema).some(isStandardSchema))
-      throw new TypeError('a schema, got an object of schemas. Wrap it in z.object({…})');
-    return schema;
-  }
+  if (!isStandardSchema(schema)) return plainSchema(schema);
   if (isZod(schema)) return withoutDialect(zodJsonSchema(schema, side, TARGET));
-  const toJson = (schema as unknown as WithJsonSchema)['~standard'].jsonSchema?.[side];
-  if (typeof toJson !== 'function') {
-    throw new TypeError(
-      `a Standard Schema that includes JSON Schema ("~standard".jsonSchema), got one from ${describeValue(schema['~standard'].vendor)} without it. ${CONVERTERS[schema['~standard'].vendor] ?? 'Pass plain JSON Schema instead'}`,
-    );
-  }
-  const json: unknown = toJson({ target: TARGET });
-  return typeof json === 'object' && json !== null ? withoutDialect(json) : json;
+  const { vendor, jsonSchema } = (schema as StandardSchema & WithJsonSchema)['~standard'];
+  const json = jsonSchema?.[side]?.({ target: TARGET });
+  if (json !== undefined) return withoutDialect(json);
+  throw wrongSchema(
+    'a Standard Schema that includes JSON Schema ("~standard".jsonSchema)',
+    `one from ${describeValue(vendor)} without it`,
+    CONVERTERS[vendor] ?? 'Pass plain JSON Schema instead.',
+  );
 }
 
 /** Advice on getting JSON Schema from libraries whose schemas don't include it. */
 const CONVERTERS: Readonly<Record<string, string>> = {
-  valibot: 'Wrap it in toStandardJsonSchema(…) from @valibot/to-json-schema',
+  valibot: 'Wrap it in toStandardJsonSchema(…) from @valibot/to-json-schema.',
 };
 
 function isZod(schema: StandardSchema): schema is StandardSchema & $ZodType {
@@ -158,81 +154,46 @@ function isZod3(schema: unknown): boolean {
  * Removes `$schema`, which is the same for all tools and costs tokens, and `~standard`, which zod
  * adds.
  */
-function withoutDialect(json: object): object {
-  return Object.fromEntries(
-    Object.entries(json).filter(([keyword]) => keyword !== '$schema' && keyword !== '~standard'),
-  );
+function withoutDialect(json: JsonSchema): JsonSchema {
+  const { $schema: _dialect, '~standard': _standard, ...rest } = json;
+  return rest;
 }
 
-const TYPES: ReadonlySet<unknown> = new Set([
-  'object',
-  'array',
-  'string',
-  'number',
-  'integer',
-  'boolean',
-  'null',
-]);
-const KEYWORDS = [
+const KEYWORDS: ReadonlySet<string> = new Set([
+  ...SUBSCHEMAS.keys(),
   'type',
-  'properties',
   'required',
-  'additionalProperties',
-  'patternProperties',
-  'anyOf',
-  'oneOf',
-  'allOf',
-  'not',
-  'if',
   '$ref',
-  '$defs',
-  'definitions',
   'description',
   'title',
   '$schema',
   '$id',
   'enum',
   'const',
-];
+]);
 
 /**
- * Throws for a value that isn't a JSON Schema, because it would be treated as a schema that allows
- * everything.
+ * Returns a JSON Schema unchanged. @throws ToolError for an object without any keyword, because it
+ * would be treated as a schema that allows everything.
  */
-function assertWellFormed(json: unknown): asserts json is JsonSchema {
-  if (!isPlainObject(json)) throw new TypeError(`a JSON Schema object, got ${describeValue(json)}`);
-  const { type, properties, required } = json;
-  const keys = Object.keys(json);
-  if (keys.length > 0 && !keys.some((key) => KEYWORDS.includes(key))) {
-    throw new TypeError(
-      `a JSON Schema, got an object with none of its keywords (${keys.slice(0, 3).join(', ')}). Pass {type: 'object', properties: {…}}`,
+function plainSchema(json: unknown): JsonSchema {
+  if (!isPlainObject(json))
+    throw wrongSchema(
+      'a zod schema, a Standard Schema with JSON Schema, or a JSON Schema object',
+      describeValue(json),
+      json === undefined ? 'Use z.object({}) if the tool takes no input.' : undefined,
     );
-  }
-  if (!isType(type)) throw new TypeError(`a JSON Schema type, got ${describeValue(type)}`);
-  if (
-    required !== undefined &&
-    !(Array.isArray(required) && required.every((name) => typeof name === 'string'))
-  )
-    throw new TypeError(`"required" as a list of names, got ${describeValue(required)}`);
-  if (properties === undefined) return;
-  if (!isPlainObject(properties))
-    throw new TypeError(`"properties" as an object of schemas, got ${describeValue(properties)}`);
-  for (const [name, property] of Object.entries(properties)) {
-    if (typeof property === 'boolean') continue;
-    if (!isPlainObject(property))
-      throw new TypeError(
-        `a schema for the property ${JSON.stringify(name)}, got ${describeValue(property)}`,
-      );
-    if (!isType(property['type']))
-      throw new TypeError(
-        `a JSON Schema type for the property ${JSON.stringify(name)}, got ${describeValue(property['type'])}`,
-      );
-  }
+  if (Object.values(json).some(isStandardSchema))
+    throw wrongSchema('a schema', 'an object of schemas', 'Wrap it in z.object({…}).');
+  const keys = Object.keys(json);
+  if (keys.length === 0 || keys.some((key) => KEYWORDS.has(key))) return json;
+  throw wrongSchema(
+    'a JSON Schema',
+    `an object with none of its keywords (${keys.slice(0, 3).join(', ')})`,
+    "Pass {type: 'object', properties: {…}}.",
+  );
 }
 
-function isType(type: unknown): boolean {
-  return (
-    type === undefined ||
-    (Array.isArray(type) ? type.every((each) => TYPES.has(each)) : TYPES.has(type))
-  );
+function wrongSchema(expected: string, got: string, advice?: string): ToolError {
+  return invalidSchema([{ path: [], message: expectedGot(expected, got, advice) }]);
 }

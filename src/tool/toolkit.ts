@@ -1,16 +1,15 @@
 import { defineMetadata, getOwnMetadata } from 'reflect-metadata/no-conflict';
-import { describeValue } from '../core/plain-data.js';
 import type { Execute } from './tool-definition.js';
 import {
-  assertCalled,
+  assertClass,
   assertUnregistered,
   declarationsOf,
   inheritance,
   invalidDecoration,
-  isClassDecoration,
   tool,
+  withoutOptions,
   type Constructor,
-  type Declared,
+  type ReadDeclared,
 } from './tool-decorator.js';
 import {
   checkDefaults,
@@ -68,16 +67,15 @@ export function toolkit(
   defaults: ToolkitOptions,
   methods: Readonly<Record<string, ToolOptions>> = {},
 ): unknown {
-  assertCalled('toolkit', defaults, [methods]);
+  if (typeof defaults === 'function') throw withoutOptions('@toolkit', "{ category: '…' }");
   const checked = checkDefaults(defaults);
   return (target: unknown, second?: unknown): unknown => {
-    if (!isClassDecoration(target, second))
-      throw invalidDecoration(
-        '@toolkit',
-        '@toolkit on a class',
-        describeValue(second ?? target),
-        'Declare the defaults on the class, and @tool on its methods.',
-      );
+    assertClass(
+      '@toolkit',
+      target,
+      second,
+      'Declare the defaults on the class, and @tool on its methods.',
+    );
     assertUnregistered('@toolkit', target);
     if (getOwnMetadata(TOOLKIT_KEY, target) !== undefined)
       throw invalidDecoration(
@@ -86,22 +84,15 @@ export function toolkit(
         'a second one',
         'Merge their options.',
       );
-    for (const [name, options] of Object.entries(methods)) {
-      const { prototype } = target as { readonly prototype: object };
-      const descriptor = Object.getOwnPropertyDescriptor(prototype, name);
-      if (typeof descriptor?.value !== 'function')
-        throw invalidDecoration(
-          '@toolkit',
-          `a method named ${JSON.stringify(name)} on the class`,
-          describeValue(descriptor?.value),
-          "Use the names of the class's methods.",
-        );
+    const { prototype } = target as { readonly prototype: object };
+    for (const [name, options] of Object.entries(methods))
       tool(options)(
         prototype,
         name as never,
-        descriptor as TypedPropertyDescriptor<Execute<unknown, unknown, never>>,
+        Object.getOwnPropertyDescriptor(prototype, name) as TypedPropertyDescriptor<
+          Execute<unknown, unknown, never>
+        >,
       );
-    }
     defineMetadata(TOOLKIT_KEY, checked, target);
     const check = () => declarationsOf(target, withDefaults);
     // Standard decorators attach method records after the class decorators have run.
@@ -109,20 +100,6 @@ export function toolkit(
     else (second as ClassDecoratorContext).addInitializer(check);
     return target;
   };
-}
-
-/** Returns the toolkit class if the value is a toolkit class or an instance of one. */
-export function toolkitOf(source: unknown): { readonly name: string } | undefined {
-  const constructor: unknown =
-    typeof source === 'object' && source !== null
-      ? (Object.getPrototypeOf(source) as object | null)?.constructor
-      : source;
-  if (typeof constructor !== 'function') return undefined;
-  return [...inheritance(constructor)].some(
-    (each) => getOwnMetadata(TOOLKIT_KEY, each) !== undefined,
-  )
-    ? constructor
-    : undefined;
 }
 
 /**
@@ -135,7 +112,7 @@ const RESOLVED = new WeakMap<object, WeakMap<ResolvedOptions, ResolvedOptions>>(
  * Returns a tool's options with its toolkit's defaults applied. The toolkit is that of the class or
  * of its nearest base class with a toolkit.
  */
-export const withDefaults: Declared = (options, declaredOn) => {
+export const withDefaults: ReadDeclared = (options, declaredOn) => {
   for (const each of inheritance(declaredOn)) {
     const defaults = getOwnMetadata(TOOLKIT_KEY, each) as Partial<ToolOptions> | undefined;
     if (defaults === undefined) continue;

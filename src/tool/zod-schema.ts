@@ -2,8 +2,10 @@ import { globalRegistry, toJSONSchema } from 'zod';
 import type { $ZodType } from 'zod/v4/core';
 import { ToolError, type Issue } from '../core/errors.js';
 import { expectedGot, formatIssues } from '../core/issues.js';
+import { isPlainObject } from '../core/plain-data.js';
+import { SUBSCHEMAS } from '../json-schema/schema-document.js';
 
-type Json = Readonly<Record<string, unknown>>;
+type Json = Record<string, unknown>;
 
 /**
  * Returns the JSON Schema of a zod schema. For an input schema, the result describes only values
@@ -13,37 +15,28 @@ type Json = Readonly<Record<string, unknown>>;
  * `z.coerce.bigint()` become strings, and union branches that no JSON value can match are omitted.
  *
  * @throws ToolError `INVALID_INPUT_SCHEMA` listing every part of an input schema that no JSON value
- * can match, and what to declare instead. TypeError if two schemas have the same id.
+ * can match, and what to declare instead. Error if two schemas have the same id.
  */
 export function zodJsonSchema(schema: $ZodType, side: 'input' | 'output', target: string): Json {
   const options = { target, io: side, unrepresentable: 'any' } as const;
-  if (side === 'output') return converted(() => toJSONSchema(schema, options));
-  const known = new Map<$ZodType, readonly Issue[]>();
-  const issues = unmetIn(schema, known);
-  if (issues.length > 0)
-    throw new ToolError('INVALID_INPUT_SCHEMA', `Invalid schema:\n  ${formatIssues(issues)}`, {
-      details: { issues },
-    });
-  return converted(() =>
-    toJSONSchema(schema, {
-      ...options,
-      override: ({ zodSchema, jsonSchema }) =>
-        adapt(zodSchema._zod.def, jsonSchema as Record<string, unknown>, known),
-    }),
-  );
+  if (side === 'output') return toJSONSchema(schema, options);
+  const json: Json = toJSONSchema(schema, {
+    ...options,
+    override: ({ zodSchema, jsonSchema }) => mark(zodSchema, jsonSchema as Json),
+  });
+  const issues = new UnmetParts(json).in();
+  if (issues.length > 0) throw invalidSchema(issues.slice(0, MOST_ISSUES));
+  return json;
 }
 
-function converted(convert: () => Json): Json {
-  try {
-    return convert();
-  } catch (error) {
-    const id = /^Duplicate schema id (".*?")/.exec(
-      (error as Partial<Error> | null)?.message ?? '',
-    )?.[1];
-    throw id === undefined
-      ? error
-      : new TypeError(`one schema with the id ${id}, got two. Give one of them another id`);
-  }
+/** The maximum number of issues, because a schema can be reused many times. */
+const MOST_ISSUES = 100;
+
+/** Returns the error for a schema that a tool can't have. */
+export function invalidSchema(issues: readonly Issue[]): ToolError {
+  return new ToolError('INVALID_INPUT_SCHEMA', `Invalid schema:\n  ${formatIssues(issues)}`, {
+    details: { issues },
+  });
 }
 
 /** The types whose values JSON can't represent, with the type to declare instead. */
@@ -64,7 +57,7 @@ const WAY_OUT: Readonly<Record<string, string>> = {
 };
 
 /** The JSON Schemas of the strings that coercion accepts. */
-const COERCED: Readonly<Record<string, Json>> = {
+const COERCED: Readonly<Record<string, object>> = {
   date: { type: 'string', format: 'date-time' },
   bigint: { type: 'string', pattern: '^-?[0-9]+$' },
 };
@@ -91,114 +84,94 @@ interface Definition {
   readonly type: string;
   readonly coerce?: boolean;
   readonly values?: readonly unknown[];
-  readonly options?: readonly $ZodType[];
   readonly defaultValue?: unknown;
-}
-
-/** Adjusts zod's JSON Schema where it would mislead a model. */
-function adapt(
-  { type, coerce, values = [], options = [], defaultValue }: Definition,
-  json: Record<string, unknown>,
-  known: Map<$ZodType, readonly Issue[]>,
-): void {
-  if (type === 'literal') {
-    // zod would describe a bigint as a number, and then refuse a number.
-    const carried = values.filter(isCarried);
-    if (carried.length < values.length) Object.assign(json, { enum: carried, type: undefined });
-  } else if (coerce === true && type in COERCED) {
-    if (!isDescribed(json)) Object.assign(json, COERCED[type]);
-  } else if (type === 'union') {
-    const keyword = 'oneOf' in json ? 'oneOf' : 'anyOf';
-    const branches = json[keyword];
-    if (!Array.isArray(branches)) return;
-    const met = branches.filter(
-      (_branch, index) => unmetIn(options[index]!, known).length === 0,
-    ) as readonly object[];
-    if (met.length === branches.length || met.length === 0) return;
-    json[keyword] = met.length === 1 ? undefined : met;
-    if (met.length === 1) Object.assign(json, { ...met[0], ...json });
-  }
-  // A Date default is usually the time of definition, so it differs between processes.
-  else if (defaultValue instanceof Date) delete json['default'];
-}
-
-function isCarried(value: unknown): boolean {
-  return typeof value !== 'bigint' && value !== undefined;
-}
-
-/** The maximum number of issues, because a schema can be reused many times. */
-const MOST_ISSUES = 100;
-
-/**
- * Returns an issue for each part of a schema that no JSON value can match. A recursive reference
- * adds no issue.
- */
-function unmetIn(schema: $ZodType, known: Map<$ZodType, readonly Issue[]>): readonly Issue[] {
-  const done = known.get(schema);
-  if (done !== undefined) return done;
-  known.set(schema, []);
-  const issues = findUnmet(schema, known).slice(0, MOST_ISSUES);
-  known.set(schema, issues);
-  return issues;
-}
-
-function findUnmet(schema: $ZodType, known: Map<$ZodType, readonly Issue[]>): readonly Issue[] {
-  const def = schema._zod.def as Definition & Parts;
-  if (schema._zod.toJSONSchema !== undefined || isDescribed(globalRegistry.get(schema) ?? {}))
-    return [];
-  const isUnmet =
-    def.type === 'literal'
-      ? !(def.values ?? []).some(isCarried)
-      : def.type in WAY_OUT && def.coerce !== true;
-  if (isUnmet) return [issueOf(def.type)];
-  if (def.options !== undefined) {
-    const branches = def.options.map((each) => unmetIn(each, known));
-    return def.options.some(
-      (each, index) => branches[index]!.length === 0 && each._zod.def.type !== 'null',
-    )
-      ? []
-      : branches.flat();
-  }
-  return partsOf(schema, def).flatMap(([path, part]) =>
-    unmetIn(part, known).map((issue) => ({ ...issue, path: [...path, ...issue.path] })),
-  );
-}
-
-/** The schemas inside a zod schema, under zod's own names. */
-interface Parts {
-  readonly shape?: Readonly<Record<string, $ZodType>>;
-  readonly catchall?: $ZodType;
-  readonly element?: $ZodType;
-  readonly items?: readonly $ZodType[];
-  readonly rest?: $ZodType | null;
-  readonly keyType?: $ZodType;
-  readonly valueType?: $ZodType;
-  readonly left?: $ZodType;
-  readonly right?: $ZodType;
   readonly in?: $ZodType;
-  readonly innerType?: $ZodType;
 }
 
-type Part = readonly [path: Issue['path'], part: $ZodType];
+/** A temporary keyword that marks a schema that no JSON value can match. Its value is zod's type. */
+const UNMET = 'x-tooldex-unmet';
+/** A temporary keyword that marks a schema for the output of `z.preprocess`, which any input can match. */
+const OPEN = 'x-tooldex-open';
+
+/** Adjusts zod's JSON Schema where it would mislead a model, and marks what no JSON value can match. */
+function mark(schema: $ZodType, json: Json): void {
+  const { type, coerce, values = [], defaultValue, in: first } = schema._zod.def as Definition;
+  const carried = values.filter((value) => typeof value !== 'bigint' && value !== undefined);
+  // zod would describe a bigint as a number, and then refuse a number.
+  if (carried.length < values.length) Object.assign(json, { enum: carried, type: undefined });
+  // A Date default is usually the time of definition, so it differs between processes.
+  if (defaultValue instanceof Date) delete json['default'];
+  if (first?._zod.def.type === 'transform') json[OPEN] = true;
+  const { toJSONSchema: own = globalRegistry.get(schema) } = schema._zod;
+  if (typeof own === 'function' || isDescribed(own ?? {})) delete json[UNMET];
+  else if (coerce === true) Object.assign(json, COERCED[type]);
+  else if (type in WAY_OUT && carried.length === 0) json[UNMET] = type;
+}
 
 /**
- * Returns the nested schemas that a value must match, with their paths. Schemas for the output of
- * `z.preprocess` don't count.
+ * Finds the parts of a schema that no JSON value can match. Removes the marks, and the union branches
+ * that have such parts.
  */
-function partsOf(schema: $ZodType, def: Parts): readonly Part[] {
-  const inner =
-    def.innerType ?? (schema._zod as { readonly innerType?: $ZodType }).innerType ?? def.in;
-  const parts: readonly (readonly [Issue['path'], $ZodType | null | undefined])[] = [
-    ...Object.entries(def.shape ?? {}).map(([name, part]) => [[name], part] as const),
-    ...(def.items ?? []).map((part, index) => [['prefixItems', index], part] as const),
-    [['items'], def.element ?? def.rest],
-    [['propertyNames'], def.keyType],
-    [['additionalProperties'], def.valueType ?? def.catchall],
-    [[], def.left],
-    [[], def.right],
-    [[], inner],
-  ];
-  return parts.filter((part): part is Part => part[1] !== null && part[1] !== undefined);
+class UnmetParts {
+  readonly #root: Json;
+  readonly #known = new Map<Json, readonly Issue[]>();
+
+  constructor(root: Json) {
+    this.#root = root;
+  }
+
+  /** Returns an issue for each part. A recursive reference adds no issue. */
+  in(json: Json = this.#root): readonly Issue[] {
+    const { [UNMET]: type, [OPEN]: isOpen, $ref: reference } = json;
+    const known = this.#known.get(json);
+    if (known !== undefined) return known;
+    this.#known.set(json, []);
+    delete json[UNMET];
+    delete json[OPEN];
+    const issues = Object.entries(json).flatMap(([keyword, value]) =>
+      keyword === 'anyOf' || keyword === 'oneOf'
+        ? this.#inBranches(json, keyword, value as readonly Json[])
+        : SUBSCHEMAS.has(keyword) && keyword !== '$defs'
+          ? this.#inParts(keyword, value)
+          : [],
+    );
+    if (typeof reference === 'string') issues.push(...this.in(this.#target(reference)));
+    if (typeof type === 'string') issues.push(issueOf(type));
+    const found = isOpen === true ? [] : issues;
+    this.#known.set(json, found);
+    return found;
+  }
+
+  #target(reference: string): Json {
+    const definitions = this.#root['$defs'] as Readonly<Record<string, Json>>;
+    return reference === '#' ? this.#root : definitions[reference.slice('#/$defs/'.length)]!;
+  }
+
+  #inBranches(json: Json, keyword: string, branches: readonly Json[]): readonly Issue[] {
+    const met = branches.filter((each) => this.in(each).length === 0);
+    if (met.every((each) => each['type'] === 'null'))
+      return branches.flatMap((each) => this.in(each));
+    if (met.length > 1) json[keyword] = met;
+    else {
+      delete json[keyword];
+      Object.assign(json, { ...met[0], ...json });
+    }
+    return [];
+  }
+
+  #inParts(keyword: string, value: unknown): readonly Issue[] {
+    const isMany = Array.isArray(value) || SUBSCHEMAS.get(keyword) === 'map';
+    return Object.entries(isMany ? (value as Json) : { [keyword]: value }).flatMap(
+      ([name, part]) => {
+        if (!isPlainObject(part)) return [];
+        const path = Array.isArray(value) ? [keyword, Number(name)] : [name];
+        const issues = this.in(part);
+        return keyword === 'allOf'
+          ? issues
+          : issues.map((issue) => ({ ...issue, path: [...path, ...issue.path] }));
+      },
+    );
+  }
 }
 
 function issueOf(type: string): Issue {

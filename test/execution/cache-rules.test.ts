@@ -206,16 +206,6 @@ describe('cached answers', () => {
       expect(runs).toBe(2);
     }
   });
-
-  it('the cache stores at most cacheSize characters of answers', async () => {
-    const { executor } = setup([reader('read', () => 'x'.repeat(90), { cacheTtlMs: 1_000 })], {
-      cacheSize: 1_000,
-    });
-    for (let n = 20; n > 0; n--) await executor.execute(read({ n }));
-    for (let n = 1; n <= 4; n++)
-      expect((await executor.execute(read({ n }))).cached, `${n}`).toBe(true);
-    expect((await executor.execute(read({ n: 15 }))).cached).toBe(false);
-  });
 });
 
 describe('concurrent equal calls', () => {

@@ -168,13 +168,9 @@ describe('data-flow labels of a conversation', () => {
     expect(await ruleOf(one, 'send')).toBe('allow rule 1');
     await one.addFlow('talk', { untrusted: { toolName: 'archive', callId: '7', at: 0 } });
     expect(await ruleOf(other, 'send')).toBe('confirm flow-leak');
-    await expect(one.clearFlow('talk', ['all'] as never)).rejects.toMatchObject({
-      code: 'INVALID_ARGUMENT',
-    });
     await expect(one.addFlow('talk', { all: 1 } as never)).rejects.toMatchObject({
       code: 'INVALID_ARGUMENT',
     });
-    await expect(one.clearFlow('')).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
   });
 
   it("all labels are assumed while the store can't be read, and new labels are stored once the store is back", async () => {

@@ -156,10 +156,10 @@ describe('the reason why a call waits', () => {
       "after call 0, run: run writes, and run doesn't declare what it touches",
     );
     expect(reasonsOf(call('fetch'), call('run'))[1]).toBe(
-      'after call 0, fetch: run writes, and neither declares what it touches',
+      "after call 0, fetch: run writes, and fetch doesn't declare what it touches",
     );
     expect(reasonsOf(call('run'), call('write', 'a'))[1]).toBe(
-      "after call 0, run: both write, and run doesn't declare what it touches",
+      "after call 0, run: run writes, and run doesn't declare what it touches",
     );
   });
 

@@ -254,7 +254,7 @@ describeDecorators({
         }
         return Bare;
       },
-      'expected @tool({…}) with its options, got @tool without options on Bare. Write @tool({ name, description, inputSchema }).',
+      'expected @tool({…}) with its options, got @tool without options. Write @tool({ name, description, inputSchema }).',
     ],
     [
       '@tool without parentheses on a method',
@@ -266,7 +266,7 @@ describeDecorators({
         }
         return Bad;
       },
-      'got @tool without options on run.',
+      'got @tool without options.',
     ],
     [
       '@toolkit without parentheses',
@@ -279,7 +279,7 @@ describeDecorators({
         }
         return Bare;
       },
-      'expected @toolkit({…}) with its options, got @toolkit without options on Bare.',
+      'expected @toolkit({…}) with its options, got @toolkit without options.',
     ],
     [
       '@toolkit on a method',
@@ -305,7 +305,7 @@ describeDecorators({
         }
         return Twice;
       },
-      'Tool "second": expected one @tool on class Twice, got a second @tool in addition to the tool "first".',
+      'Tool "second": expected one @tool on a class, got a second @tool in addition to the tool "first".',
     ],
     [
       'two @tool on one method',
@@ -349,7 +349,7 @@ describeDecorators({
     [
       'a name among the defaults',
       () => toolkit({ name: 'notes' } as object),
-      'name: Expected options that all tools in a toolkit can share, got an option that is specific to one tool. Declare it in @tool.',
+      'name: Expected a known option, got "name".',
     ],
   ],
   refused: [

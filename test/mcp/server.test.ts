@@ -396,7 +396,7 @@ describe.each(WAYS)('a served registry, for $way', ({ open }) => {
       const unable = await open(server);
       const result = await unable.call('asks');
       expect(result.isError).toBe(true);
-      expect(textOf(result)).toMatch(/Which colour\? \(one of: red, blue\)/);
+      expect(textOf(result)).toMatch(/Which colour\? \(one of "red", "blue"\)/);
     });
   });
 

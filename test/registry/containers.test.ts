@@ -209,10 +209,10 @@ describe('register with a prefix', () => {
   it('an invalid prefix is refused', () => {
     const registry = new ToolMetadataRegistry();
     expect(refusal(() => registry.register(toolOf('read'), { prefix: 'eu ' })).message).toContain(
-      'Did you mean "eu_read"?',
+      'got "eu read".',
     );
     expect(
       refusal(() => registry.register(toolOf('read'), { prefix: 5 as never })).message,
-    ).toContain('Expected a prefix of letters, digits, dots, underscores and hyphens, got 5.');
+    ).toContain('prefix: Expected a string, got 5.');
   });
 });

@@ -233,7 +233,7 @@ describeDecorators({
         }
         return Bare;
       },
-      'expected @tool({…}) with its options, got @tool without options on Bare. Write @tool({ name, description, inputSchema }).',
+      'expected @tool({…}) with its options, got @tool without options. Write @tool({ name, description, inputSchema }).',
     ],
     [
       '@toolkit without parentheses',
@@ -246,7 +246,7 @@ describeDecorators({
         }
         return Bare;
       },
-      'expected @toolkit({…}) with its options, got @toolkit without options on Bare.',
+      'expected @toolkit({…}) with its options, got @toolkit without options.',
     ],
     [
       'two @tool on one class',
@@ -260,7 +260,7 @@ describeDecorators({
         }
         return Twice;
       },
-      'Tool "second": expected one @tool on class Twice, got a second @tool in addition to the tool "first".',
+      'Tool "second": expected one @tool on a class, got a second @tool in addition to the tool "first".',
     ],
     [
       'a method that contradicts its toolkit',

@@ -11,8 +11,8 @@ describe('an error for wrong arguments', () => {
   it.each([
     [{ ...least, acessMode: 'readonly' }, 'Did you mean "accessMode"?'],
     [{ ...least, handler: () => 1 }, 'Did you mean "execute"?'],
-    [{ ...least, readOnly: true }, "Did you mean accessMode: 'readonly'?"],
-    [{ ...least, annotations: { readOnlyHint: true } }, "Did you mean accessMode: 'readonly'?"],
+    [{ ...least, readOnly: true }, 'Did you mean "accessMode"?'],
+    [{ ...least, annotations: { readOnlyHint: true } }, 'Did you mean "accessMode"?'],
     [
       {
         ...least,
@@ -25,7 +25,7 @@ describe('an error for wrong arguments', () => {
     [{ ...least, inputSchema: { city: 'string' } }, 'none of its keywords (city)'],
     [
       { ...least, inputSchema: { properties: { a: { type: 'strng' } } } },
-      'property "a", got "strng".',
+      'inputSchema.properties.a.type: Expected a type',
     ],
     [{ description: 'A', inputSchema: {} }, 'name: Expected a value (it is required)'],
   ])('wrong options (case %#) get an error with advice', (options, help) => {

@@ -82,7 +82,7 @@ const WRONG: readonly (readonly [
     'priority',
     'HIGH',
     ['priority'],
-    'one of "critical", "high", "medium", "low", or their numbers 0 to 3',
+    'one of "critical", "high", "medium", "low", 0, 1, 2, 3',
     '"HIGH"',
   ],
   [

@@ -160,16 +160,16 @@ describe('an answer to a question', () => {
   it('the error for a refused answer lists the accepted answers', () => {
     expect(readAnswer(question({ choices, multiple: true, allowOther: true }), 5)).toEqual({
       ok: false,
-      message: 'Expected one or more of "red", "b" (Blue), or another text, as the answer, got 5.',
+      message: 'Expected one or more of "red", "b" (Blue), or another text as the answer, got 5.',
     });
   });
 });
 
 describe('the choices of a question', () => {
   it("a question's text lists the choices with labels, and how many can be chosen", () => {
-    expect(choiceWords(question(['a', 'b']))).toBe(' (one of: a, b)');
+    expect(choiceWords(question(['a', 'b']))).toBe(' (one of "a", "b")');
     expect(choiceWords(question({ choices, multiple: true, allowOther: true }))).toBe(
-      ' (one or more of: red, b (Blue); or another answer)',
+      ' (one or more of "red", "b" (Blue), or another text)',
     );
     expect(choiceWords(question({ timeoutMs: 5 }))).toBe('');
   });

@@ -135,11 +135,8 @@ describe('an input schema that no JSON value can satisfy', () => {
       a: z.string().meta({ id: 'Twice' }),
       b: z.number().meta({ id: 'Twice' }),
     });
-    expect(refused(schema)).toEqual([
-      {
-        path: ['inputSchema'],
-        message: 'Expected one schema with the id "Twice", got two. Give one of them another id.',
-      },
+    expect(refused(schema)).toMatchObject([
+      { path: ['inputSchema'], message: expect.stringContaining('"Twice"') as unknown },
     ]);
   });
 

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { checkOptions } from '../../core/options.js';
 import type { ToolOutcome } from '../../safety/calls.js';
 import { boundText, plainValue, readOutcome } from '../../safety/read-outcome.js';
-import { checkAhead } from '../../tool/check-input.js';
+import { checkInput } from '../../tool/check-input.js';
 import { jsonSchemaOf } from '../../tool/tool-schema.js';
 import type { JsonSchema, SchemaInput, StandardSchema } from '../../tool/tool-schema.js';
 import type { ToolDefinition, ToolEntry } from '../../tool/tool-definition.js';
@@ -308,9 +308,9 @@ function schemaOf(
   } as AISDKSchema;
 }
 
-/** Validates an input and returns a frozen copy, which the executor doesn't validate again. */
+/** Validates an input, and returns its frozen copy. */
 async function validated(entry: ToolEntry, value: unknown): Promise<Validation> {
-  const checked = await checkAhead(entry, value);
+  const checked = await checkInput(entry, value);
   return checked.ok
     ? { success: true, value: checked.raw }
     : { success: false, error: new Error(checked.error.message) };

@@ -111,12 +111,9 @@ describe('checkInput', () => {
     }
   });
 
-  it('checkInput refuses null if the tool requires parameters', () => {
-    for (const schema of [{ properties: {}, required: ['path'] }, z.object({ path: z.string() })]) {
-      expect(refused(schema, null).message).toMatch(
-        /Expected an object of named parameters, got null/,
-      );
-    }
+  it('checkInput treats null as {}, which is refused if the tool requires parameters', () => {
+    for (const schema of [{ properties: {}, required: ['path'] }, z.object({ path: z.string() })])
+      expect(refused(schema, null).message).toContain('path');
   });
 
   it('checkInput reports the path, expectation, and value of zod issues', () => {
