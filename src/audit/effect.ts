@@ -17,8 +17,8 @@ export type EffectKind =
 export interface CallEffect {
   readonly kind: EffectKind;
   /**
-   * `write`: the call changes something that outlasts it. `unknown`: the code doesn't show if it
-   * does.
+   * `write`: the call changes something that still exists afterwards. `unknown`: the code doesn't
+   * show whether the call changes anything.
    */
   readonly access: 'read' | 'write' | 'unknown';
   /**
@@ -60,7 +60,7 @@ export interface TracedTool {
   readonly unknowns: readonly string[];
 }
 
-/** An effect, expressed as this package's metadata. `words` describe the effect in reports. */
+/** The tool metadata that matches an effect. Reports describe the effect with `words`. */
 interface Meaning {
   readonly words: string;
   readonly accessMode: AccessMode;
@@ -90,8 +90,8 @@ const writes = (words: string, ...places: readonly SideEffect[]): Meaning => ({
 });
 
 /**
- * The metadata for each kind of effect. Execution category, danger and annotations are derived from
- * it. Reading data on this machine isn't a side effect.
+ * The tool metadata for each kind of effect. Execution category, danger and annotations are derived
+ * from this metadata. Reading data on this machine isn't a side effect.
  */
 export const MEANING: Readonly<Record<EffectKind, KindMeaning>> = {
   'fs-read': {

@@ -59,7 +59,7 @@ function hintsOf(declared: DeclaredFacts, found: FoundFacts): Sides {
     const strict = ASSUMED[hint];
     const decided = found[fact];
     if (decided === null) unsure.push(hint);
-    // Hints about writing meant nothing while the tool was declared read-only.
+    // While the tool was declared read-only, its hints about writing had no meaning.
     const said =
       declared.readOnly === true && fact !== 'openWorld' && fact !== 'readOnly'
         ? strict
@@ -122,8 +122,8 @@ function axesOf(
         : sideEffects.length === 0
           ? [found.readOnly === true ? SideEffect.NONE : SideEffect.WRITE]
           : sideEffects,
-    // The old category would contradict a new access mode.
-    // A missing category is derived from the access mode.
+    // The old category would contradict the new access mode. Without a category, the new one is
+    // derived from the access mode.
     ...(axes.executionCategory !== undefined &&
       isSame &&
       !wrong.has('executionCategory') && { executionCategory: axes.executionCategory }),

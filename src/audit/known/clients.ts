@@ -86,7 +86,7 @@ function byName(
   return how === undefined ? undefined : [writes(write, call, ...how)];
 }
 
-/** Packages that write files, and their methods that write. */
+/** Packages that write files, each with the names of its methods that write. */
 const FILE_WRITES: Readonly<Record<string, RegExp>> = {
   rimraf: /./,
   del: /./,
@@ -106,8 +106,8 @@ const FILE_WRITES: Readonly<Record<string, RegExp>> = {
 };
 
 /**
- * Returns the effect of a call on a package's client. It's known from the package's documentation,
- * or guessed from the verb in the name.
+ * Returns the effect of a call on a package's client. The effect is known from the package's
+ * documentation, or guessed from the verb in the method's name.
  *
  * @param path The names after the package, with `()` for the result of a call.
  * @returns `undefined` if nothing is known about the call.
@@ -250,8 +250,9 @@ function httpClientEffects(
 }
 
 /**
- * Returns the effects of a request. The method comes from the text before the path, the options or
- * the function's name. A request without a method may contain a GraphQL document.
+ * Returns the effects of a request. The HTTP method is taken from the text before the path, from
+ * the options or from the function's name. A request without a method may contain a GraphQL
+ * document.
  */
 function requestOf(name: string, [first, second]: readonly KnownValue[]): readonly CallEffect[] {
   const path = typeof first === 'string' ? first : (textIn(first, 'path') ?? textIn(first, 'url'));

@@ -33,7 +33,7 @@ export const isBrowser = packagesIn(
   'playwright* @playwright/* patchright* rebrowser-* puppeteer* chrome-remote-interface ' +
     'selenium-webdriver webdriver webdriverio appium* @browserbasehq/stagehand @mobilenext/*',
 );
-/** Clients of databases that take SQL. */
+/** Database clients whose methods take SQL. */
 export const isSqlDatabase = packagesIn(
   'pg pg-* postgres @neondatabase/serverless mysql mysql2 mariadb better-sqlite3 sqlite sqlite3 ' +
     'sql.js @libsql/* libsql knex kysely sequelize typeorm drizzle-orm @prisma/* prisma ' +

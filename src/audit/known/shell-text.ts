@@ -26,7 +26,7 @@ const KEYWORDS = new Set([
 ]);
 const HEADS = new Set(['for', 'case', 'select', 'function']);
 const HARMLESS_TARGET = /^(?:\/dev\/(?:null|stdout|stderr|tty)|&?[0-9-])$/;
-/** Maximum depth of nested substitutions that are read. */
+/** The depth down to which nested substitutions are read. */
 const DEEPEST = 5;
 
 /**
@@ -57,7 +57,7 @@ export function shellCommands(text: string, depth = 0): readonly ShellCommand[] 
   };
   const endCommand = () => {
     endWord();
-    // The head of a `for` or `case` contains words and no command.
+    // The head of a `for` or `case` contains only words, not commands.
     if (isHead) words = [];
     isHead = false;
     if (words.length > 0 || writesTo.length > 0) commands.push({ words, writesTo });

@@ -4,8 +4,8 @@ import { fileURLToPath } from 'node:url';
 import type { KnownValue } from '../known/known-value.js';
 import { CONFINEMENT, type Confinement, type Seen } from './seen-effects.js';
 
-// These functions are saved before the tool's code can replace them.
-// They call nothing that the tool can replace.
+// These functions are saved before the tool's code can replace them. They don't call any function
+// that the tool can replace.
 const { closeSync, openSync, realpathSync, writeSync } = fs;
 const { stringify } = JSON;
 const begins = Function.prototype.call.bind(Reflect.get(String.prototype, 'startsWith')) as (
@@ -20,7 +20,7 @@ delete process.env[CONFINEMENT];
 export type Args = readonly unknown[];
 export type Work = (this: unknown, ...args: Args) => unknown;
 
-/** Functions of an object that are recorded in the same way. */
+/** Several functions of one object that are recorded in the same way. */
 export interface Watched {
   readonly owner: object;
   /**
@@ -30,15 +30,15 @@ export interface Watched {
   readonly module: string;
   readonly path?: readonly string[];
   readonly names: readonly string[];
-  /** Returns the recorded part of a call. @default its arguments */
+  /** Returns the part of a call that is written to the record. @default its arguments */
   readonly told?: (args: Args, name: string) => Args;
-  /** Replaces the call. @default the call is made */
+  /** Runs instead of the call. @default the call is made */
   readonly instead?: (args: Args, name: string, self: unknown) => unknown;
   /** Returns the files that a call writes. @default none */
   readonly writes?: (args: Args, name: string) => readonly string[];
 }
 
-/** Replaces functions with ones that record their calls. */
+/** Replaces functions with functions that record each call. */
 export function watch({ owner, module, path: before = [], names, ...row }: Watched): void {
   for (const name of names) {
     const original = Reflect.get(owner, name) as Work | undefined;
@@ -77,9 +77,9 @@ let isBusy = false;
 
 /**
  * Records a call and makes it. Calls that Node makes as part of the call aren't recorded, and
- * neither are calls of loaders.
+ * neither are calls by module loaders.
  *
- * @param original Makes the call unchanged, for loaders.
+ * @param original Makes the call unchanged, for module loaders.
  * @param act Makes the call, or does something else instead.
  */
 export function record<T>(
@@ -107,7 +107,9 @@ export function record<T>(
   }
 }
 
-/** Maximum number of lines in a record. Tools that never end would otherwise fill the disk. */
+/**
+ * Maximum number of lines in a record. Without a limit, a tool that never ends would fill the disk.
+ */
 const MOST_LINES = 20_000;
 let lines = 0;
 
@@ -128,8 +130,8 @@ const FRAME = /^\s+at (?:.*? \()?((?:file:\/\/|\/|[A-Za-z]:\\|node:).*?):(\d+):\
 const LOADERS = /^node:internal\/modules\/|[\\/]node_modules[\\/](?:tsx|esbuild|get-tsconfig)[\\/]/;
 
 /**
- * Returns the places of the user's code on the stack. Also tells if a loader or Node itself makes
- * the call.
+ * Returns the lines of the user's code that are on the stack, and whether a module loader or Node
+ * itself made the call.
  */
 function framesHere(): {
   readonly frames: readonly string[];

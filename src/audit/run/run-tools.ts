@@ -142,7 +142,7 @@ export async function runTools(
   };
 }
 
-/** The tool's name. For a tool of an MCP server, its name at the server. */
+/** The tool's name. For a tool of an MCP server, the name that the server uses. */
 const nameOf = ({ name, providers }: ToolEntry) =>
   providers[0]?.name === 'mcp' ? String(providers[0].config?.['tool']) : name;
 
@@ -199,7 +199,7 @@ async function runOne(
     await session.close();
     const records = readRecord(scratch, from);
     const refused = records.filter((record) => record.refused);
-    // If a write was refused, the second call proves nothing.
+    // If a write was refused, the second call doesn't show whether the tool is idempotent.
     if (refused.length > 0) secondChanged = null;
     const { code } = options;
     const files = [
@@ -241,8 +241,8 @@ async function runOne(
 }
 
 /**
- * Starts a process in a scratch folder, with a sink instead of the network. Removes folder and sink
- * after the work.
+ * Starts a process in a scratch folder, with a sink in place of the network. Removes the folder and
+ * the sink when the work is done.
  */
 async function inScratch<T>(
   subject: RunSubject,
@@ -271,7 +271,7 @@ async function inScratch<T>(
 
 /**
  * Reads the lines that a recorder has written after a position in its file. The last line may be
- * cut if the process was killed.
+ * incomplete if the process was killed.
  */
 function readRecord({ record }: Scratch, from: number): readonly Seen[] {
   const rows = readFileSync(record).subarray(from).toString('utf8').split('\n');

@@ -10,7 +10,7 @@ import { PassThrough, Writable } from 'node:stream';
 type Args = readonly unknown[];
 type Connect = (this: unknown, ...args: Args) => unknown;
 
-/** Returns the result of a program without output, in the form that the options request. */
+/** Returns the result of a program that printed nothing, in the form that the options request. */
 function nothing(args: Args): string | Buffer {
   const options = args.find(
     (each) => typeof each === 'object' && each !== null && !Array.isArray(each),

@@ -56,7 +56,7 @@ import {
   type Value,
 } from './values.js';
 
-/** Packages whose functions return items of the lists that they're given. */
+/** Packages whose functions return items of the lists passed to them. */
 const OF_DATA = /^(?:lodash|ramda|underscore|p-|async|rxjs|immer)/u;
 
 /**
@@ -434,7 +434,8 @@ export class Calls {
     }
     if (!tagsOf(object).some((tag) => tag.startsWith('unread:')))
       m.unknownCall(`${key === '' ? 'a function' : key} is called on an unknown value`, place);
-    // If few classes or one object have such a method, it's probably the one called.
+    // If at most three classes or one object have a method with this name, that method is probably
+    // the one called.
     if (!bare && !COMMON.has(key)) {
       const classes = [...(methods.get(key) ?? [])];
       if (classes.length > 0 && classes.length <= 3)
@@ -455,7 +456,10 @@ const isReadOnly = (arg: Value): boolean =>
   arg.t === 'obj' &&
   [...arg.props].some(([key, one]) => /^read_?only$/iu.test(key) && truth(one) === true);
 
-/** Returns the result of calling a package. An argument schema keeps its content. */
+/**
+ * Returns the result of a call to a package. If the package builds an argument schema, the result
+ * contains the schema's fields.
+ */
 function schemaOf(
   m: Machine,
   external: External,

@@ -6,8 +6,8 @@ import type { Scope, Value } from './values.js';
 const hoisted = new WeakMap<readonly Node[], readonly string[]>();
 
 /**
- * Declares the names of a block or function before it runs. Functions get their values at once, and
- * classes and variables later.
+ * Declares the names of a block or function before it runs. Functions get their values at once,
+ * while classes and variables get theirs later.
  */
 export function hoist(
   m: Machine,
@@ -87,7 +87,7 @@ export function noteAssigned(body: readonly Node[], into: Set<string>): void {
   });
 }
 
-/** Returns the name of a property, unless it's computed. */
+/** Returns the name of a property, or undefined if the name is computed. */
 export const nameOfKey = (node: Node): string =>
   node.type === 'PrivateIdentifier'
     ? `#${node['name'] as string}`

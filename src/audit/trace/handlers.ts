@@ -137,8 +137,8 @@ export class Handlers {
   }
 
   /**
-   * Returns the fields of a schema. The schema comes from a package, or is a plain object of such
-   * schemas.
+   * Returns the fields of a schema. The schema comes from a package, or is a plain object whose
+   * values do.
    */
   #shapeIn(value: Value, depth = 2): Obj | undefined {
     if (value.t === 'external') return value.shape;
@@ -244,7 +244,7 @@ export class Handlers {
     }
   }
 
-  /** Looks for code that creates instances of classes that have none so far. */
+  /** Finds the classes without an instance, and looks for code that creates one. */
   makers(program: Program, folder: string): void {
     const { instances, standIns } = this.interpreter.classes;
     const names = [...standIns.keys()].flatMap(({ node }) =>
@@ -311,8 +311,8 @@ export class Handlers {
     const tool = constant(name);
     const root = shape === undefined ? unknown(['arg:']) : argumentsOf(m, shape);
     /**
-     * Returns an object that contains the arguments under some keys. With `also`, the object may
-     * contain more, or be the arguments.
+     * Returns an object that contains the tool's arguments under each of the keys. With `also`, the
+     * object may have other keys, or may itself be the arguments.
      */
     const holder = (keys: readonly string[], also?: Value): Obj => {
       const object = m.object([['name', tool], ...keys.map((key) => [key, root] as const)]);

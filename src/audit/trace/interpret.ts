@@ -115,7 +115,8 @@ export class Interpreter {
     const isArrow = fn.node.type === 'ArrowFunctionExpression';
     const key = [fn, ...(isArrow ? [] : [self]), ...args].map(signatureOf).join('/');
     const known = this.#memo.get(key);
-    // An array created in this call may have grown since, so its result isn't reused.
+    // If an argument is an array created in this call, it may have grown since, so the stored
+    // result isn't reused.
     if (
       known !== undefined &&
       (++known.count > 3 ||
@@ -342,15 +343,17 @@ export class Interpreter {
     const no = m.under(test.no, () => branch(n['alternate']));
     if (yes !== undefined && no !== undefined)
       return yes === no || no === 'throw' ? yes : yes === 'throw' ? no : 'return';
-    // If the branch may leave the function, its conditions also apply to the code after it.
+    // If some code in the `then` branch leaves the function, its conditions also apply to the code
+    // after the `if`.
     if (yes === undefined && left.length > 0)
       m.conditions.push({
         tags: mergeTags(test.yes.tags, ...left.map(({ tags }) => tags)),
         special: false,
         kind: 'test',
       });
-    // If one branch always leaves, the other's condition applies to the code after it.
-    // A branch that rejects invalid input isn't `special`.
+    // If one branch always leaves the function, the condition of the other branch applies to the
+    // code after the `if`. That condition isn't `special` if the branch that leaves only rejects
+    // invalid input.
     const [gone, branchGone, other] =
       yes !== undefined
         ? [yes, n['consequent'] as Node, test.no]

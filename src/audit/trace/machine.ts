@@ -52,7 +52,7 @@ export interface Entry {
   readonly names: readonly string[];
   /** The function that contains the effect. */
   readonly by: Node | undefined;
-  /** The path of a temporary file. If the code removes the file again, the effect doesn't count. */
+  /** The path of a temporary file. If the code removes the file again, the effect is ignored. */
   readonly temporary?: string;
   /** The memory that the effect changes, if any. */
   readonly state?: string;
@@ -233,7 +233,9 @@ export class Machine {
     return undefined;
   }
 
-  /** Returns the parent of an object or class if it's foreign, such as a package's class. */
+  /**
+   * Returns the parent of an object or class if the parent comes from elsewhere, such as a package.
+   */
   base(object: Value): Value | undefined {
     let at: Value | undefined = object;
     for (let depth = 0; depth < 16 && (at?.t === 'obj' || at?.t === 'class'); depth++)
@@ -454,7 +456,10 @@ export class Machine {
     return this.epoch > object.born ? this.#fromState(value, `o${object.id}[]`) : value;
   }
 
-  /** Marks everything in a value as read if it's older than the call. Returns the memory's tags. */
+  /**
+   * Marks everything in a value as read, if the value is older than the call. Returns the tags of
+   * the memory that was read.
+   */
   touch(value: Value, depth = 4): Tags {
     if (value.t === 'union') return mergeTags(...value.of.map((one) => this.touch(one, depth)));
     if (value.t !== 'obj' || depth === 0) return [];
@@ -541,7 +546,7 @@ export class Machine {
     else this.record({ kind: 'memory-state', access: 'write', ...how }, place, { state });
   }
 
-  /** Records why some code wasn't followed. If `place` is given, adds it to the reason. */
+  /** Records the reason why some code wasn't followed, and the place if it's given. */
   unknownCall(reason: string, place?: Place): void {
     if (this.epoch > 0 && this.run.unknowns.size < 60)
       this.run.unknowns.add(place === undefined ? reason : `${reason} (${this.at(place)})`);

@@ -41,7 +41,8 @@ const MAX_FILE_BYTES = 12_000_000;
 const MAX_ALL_BYTES = 80_000_000;
 const MAX_FILES = 4_000;
 /**
- * Maximum length of source text that is too short to be nested too deeply for the parser's stack.
+ * Maximum length of a source text that can't overflow the parser's stack, however deeply it's
+ * nested.
  */
 const SAFE_LENGTH = 2_000;
 const MAX_TRIAL_BYTES = 60_000_000;
@@ -268,7 +269,7 @@ export class Program {
         stdio: ['pipe', 'pipe', 'ignore'],
       });
       const through = stdout?.length ?? 0;
-      // If the process doesn't start or lacks the parser, files are parsed untried.
+      // If the process doesn't start or lacks the parser, files are parsed without this test.
       if (
         through === 0 &&
         (status === 1 ||

@@ -50,13 +50,16 @@ interface Traced {
   readonly guess?: Node | undefined;
 }
 
-/** The share of tools that must write the same log before the write is treated as the server's. */
+/**
+ * The share of tools above which a common write, such as a log, is treated as the server's own
+ * effect.
+ */
 const BOOKED = 0.8;
 const MAX_BOOT_STEPS = 12_000_000;
 const MAX_TOOL_STEPS = 500_000;
 /**
  * Matches names of functions that log calls. A write that several tools share through such a
- * function is treated as the server's.
+ * function is treated as the server's own effect.
  */
 const BOOKKEEPING =
   /log(?:ger|ging)?$|^log|telemetr|track|analytic|metric|usage|histor|^audit|auth|token|credential|refresh|cache|capture|report|posthog|sentry|survey|onboard|notif|version|heartbeat|session|migrat|middleware/iu;
@@ -160,13 +163,14 @@ function traceOne(
   if (machine.isOver) return nothing(name, 'there was no time left');
   const candidates = [...(handlers.found.get(name) ?? [])].sort((a, b) => a.rank - b.rank);
   const [best] = candidates;
-  // Following a dispatcher with the tool's name shows how the arguments reach the handler.
+  // To see how the arguments reach the handler, the dispatcher is followed with the tool's name.
   for (const dispatcher of best?.rank === 1 ? [] : handlers.dispatchers.slice(0, 6)) {
     const { hits, traced, visited } = runOne(machine, interpreter, handlers, name, dispatcher);
     const reached = candidates.find((one) => visited.has(functionIn(one)?.node as Node));
     if (reached !== undefined)
       return { ...traced, handler: placeOfHandler(machine, reached) ?? traced.handler };
-    // A dispatcher that compares the name is better evidence than a name in a function.
+    // A dispatcher that compares the tool's name is better evidence than a function that only
+    // contains it.
     if (hits > 0 && (best === undefined || best.rank >= GUESSED)) return traced;
   }
   if (best === undefined) return nothing(name, 'its handler was not found');
@@ -239,8 +243,8 @@ function certaintyOf(conditions: readonly Condition[]): {
 // ── from observations to effects ──
 function finish(machine: Machine, traced: readonly Traced[], skipped: readonly Skipped[]): Trace {
   const handled = traced.filter(({ handler }) => handler !== undefined);
-  // Tools with the same guessed handler count once.
-  // Their effects are only the same because of the guess.
+  // Tools with the same guessed handler count as one tool, because they have the same effects only
+  // by the guess.
   const handlers = new Set(handled.map(({ guess, name }) => guess ?? name)).size;
   const all = new Map(traced.map((one) => [one.name, effectsOf(machine, one, handled)]));
   const count = (
@@ -259,8 +263,8 @@ function finish(machine: Machine, traced: readonly Traced[], skipped: readonly S
   const booked = count(
     (key, { ways }) => new Set([...ways.values()].flat().map((root) => `${root} ${key}`)),
   );
-  // Returns true if an effect is the server's.
-  // Most tools share its logging, and all share the code around the handlers.
+  // Returns true if an effect is the server's own. Most tools share the server's logging, and all
+  // tools share the code around the handlers.
   const isShared = (key: string, { ways, effect }: Met): boolean =>
     effect.access !== 'read' &&
     [...ways.values()].every((roots) =>
@@ -319,7 +323,8 @@ function effectsOf(
     )
       continue;
     const { certainty, argument: named } = certaintyOf(entry.conditions);
-    // For an unknown call, the argument only decides whether it's made, not what it does.
+    // For an unknown call, the argument decides only whether the call is made, not what the call
+    // does.
     const argument = entry.effect.access === 'unknown' ? undefined : named;
     const effect: Effect = {
       ...entry.effect,

@@ -64,7 +64,7 @@ export interface ClassValue {
   readonly module: Module;
   readonly parent: Value | undefined;
   readonly props: Map<string, Value>;
-  /** The prototype with the methods of its instances. */
+  /** The prototype, which contains the methods of the class's instances. */
   readonly methods: Obj;
 }
 /** A value that is only computed when it's read, such as an import or getter. */
