@@ -43,7 +43,7 @@ export interface ToolQuery extends HealthQuery {
   readonly sideEffect?: OneOrMore<SideEffect>;
   /** Safety levels. A tool must have one of them. */
   readonly safetyLevel?: OneOrMore<CapabilityTool['safetyLevel']>;
-  /** Matches tools that are available now if true, and tools that aren't available if false. */
+  /** Matches tools that are available now (`true`), or tools that aren't available (`false`). */
   readonly available?: boolean;
   /** Conditions on the tool's metadata. */
   readonly filter?: ToolFilter;
@@ -56,7 +56,7 @@ interface WorkQuery {
   /** Names of required tools. The item must require all of them. */
   readonly tool?: OneOrMore;
   /**
-   * Matches items whose requirements are all available now if true, and all other items if false.
+   * Matches items whose requirements are all available now (`true`), or all other items (`false`).
    */
   readonly available?: boolean;
 }
@@ -93,7 +93,7 @@ export interface JobQuery extends WorkQuery, HealthQuery {
  * no item could match them.
  */
 const wanted = oneOrMore(text().transform(comparable)).optional();
-/** Returns the schema for a condition with a fixed set of values. Case is ignored. */
+/** Returns the schema for a condition that accepts a fixed set of values, ignoring case. */
 const anyOf = <T extends string>(values: readonly T[]) =>
   oneOrMore(
     z.preprocess(

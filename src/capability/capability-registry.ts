@@ -110,7 +110,7 @@ export class CapabilityRegistry {
    * instead.)
    *
    * @throws ToolError `INVALID_ARGUMENT` for invalid options or if the root isn't a folder,
-   * `NOT_A_TOOL`.
+   * `NOT_A_TOOL` for values that aren't tools.
    */
   static async load(options: CapabilityOptions = {}): Promise<CapabilityRegistry> {
     const checked = checkCapabilityOptions(options);
@@ -154,12 +154,12 @@ export class CapabilityRegistry {
   }
 
   /**
-   * Reads everything again, and applies the changes in one step. Files with the same content aren't
-   * parsed again, whatever their dates.
+   * Reads everything again, and applies the changes in one step. A file whose content hasn't
+   * changed isn't parsed again, whatever its date.
    *
    * Refreshes run one after the other. With `force`, every file is parsed again, and sources list
-   * their tools again even if they just did. Problems in the content are in `findings` and never
-   * reject the promise.
+   * their tools again even if they just did. Problems in the content are reported in `findings` and
+   * never reject the promise.
    */
   async refresh(options: { readonly force?: boolean } = {}): Promise<CapabilityChange> {
     const { force } = checkOptions(REFRESH_OPTIONS, options, 'options of refresh');
@@ -199,9 +199,9 @@ export class CapabilityRegistry {
   }
 
   /**
-   * Returns the tools that a persona may call: its own tools, and the shared tools except those
-   * with the same names. Tools reserved for other personas aren't included. Without a persona, or
-   * for an unknown persona, returns the shared tools.
+   * Returns the tools that a persona may call: its own tools, and each shared tool unless one of
+   * its own has the same name. Tools reserved for other personas aren't included. If the persona is
+   * missing or unknown, returns the shared tools.
    *
    * You get the same registry until one of its tools changes. Then `onChange` listeners are called,
    * and the next call returns a new registry.
@@ -237,17 +237,24 @@ export class CapabilityRegistry {
     return this.#search.find(this.#state, requireText(text), limit, accepts);
   }
 
-  /** Returns the skills that match a query, in the order of `tools`. */
+  /**
+   * Returns the skills that match a query: shared skills first, then the others by persona and
+   * name.
+   */
   skills(query: SkillQuery = {}): readonly CapabilitySkill[] {
     return Object.freeze(this.#state.skills.all.filter(compileQuery('skill', query, this.#ledger)));
   }
 
-  /** Returns the tasks that match a query, in the order of `tools`. */
+  /**
+   * Returns the tasks that match a query: shared tasks first, then the others by persona and name.
+   */
   tasks(query: TaskQuery = {}): readonly CapabilityTask[] {
     return Object.freeze(this.#state.tasks.all.filter(compileQuery('task', query, this.#ledger)));
   }
 
-  /** Returns the jobs that match a query, in the order of `tools`. */
+  /**
+   * Returns the jobs that match a query: shared jobs first, then the others by persona and name.
+   */
   jobs(query: JobQuery = {}): readonly CapabilityJob[] {
     return Object.freeze(this.#state.jobs.all.filter(compileQuery('job', query, this.#ledger)));
   }
@@ -333,7 +340,8 @@ export class CapabilityRegistry {
         this.#options.sources.map((source, index) => loadSource(source, force, before[index])),
       ),
     ]);
-    // Tools announced while a source was loading are newer than its response.
+    // Tools that a source announced while it was being loaded are newer than the tools in its
+    // response.
     const sources = loaded.map((content, index) => {
       const now = this.#inputs.sources[index];
       return now === undefined || now === before[index] ? content : now;

@@ -40,7 +40,7 @@ export class PersonaViews {
     return registry;
   }
 
-  /** Returns true if a tool is in one of these registries, or ever was. */
+  /** Returns true if a tool is, or was at some time, in one of these registries. */
   wasOffered(entry: ToolEntry): boolean {
     return this.#offered.has(entry);
   }

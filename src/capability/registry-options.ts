@@ -46,8 +46,8 @@ export interface CapabilityOptions {
   /** The clock. @default the system clock */
   readonly clock?: Clock;
   /**
-   * The log that records health. Use a `PublishedHealth` for several processes.
-   * @default kept in this process
+   * The log that records health. If several processes share the health, pass a `PublishedHealth`.
+   * @default a log in this process
    */
   readonly health?: HealthLog;
 }

@@ -1,5 +1,5 @@
-// The package only exports the summary and its items by name.
-// Types of their parts are declared inline, so that users' declarations can contain them.
+// Only the summary and its items are exported by name. Types of their parts are declared inline, so
+// that users' declarations can contain them.
 
 interface ItemWire {
   readonly name: string;
@@ -15,7 +15,7 @@ interface ItemWire {
      * the allow-list admits the persona. Always true if there is no requesting persona.
      */
     readonly matches_request: boolean;
-    /** The only personas that may use the item. Also empty if the item has no such list. */
+    /** The personas on the item's allow-list. Also empty if the item has no allow-list. */
     readonly allowlist: readonly string[];
   };
 }
@@ -87,7 +87,7 @@ export interface JobWire extends WorkWire {
   readonly health: {
     /** Statistics of the recent calls. Averages and rates are `null` if there are no calls. */
     readonly job: MetricsWire & {
-      /** Calls whose work was still running when they were answered. */
+      /** The number of calls whose work was still running when they were answered. */
       readonly abandoned: number;
     };
     /** The last run. */

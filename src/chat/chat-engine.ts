@@ -56,8 +56,8 @@ export interface ChatEngine extends Omit<CallContext, 'mode' | 'flow'> {
   /** A model from the AI SDK, or a function in its place. */
   readonly model: LanguageModel | ModelStep;
   /**
-   * Runs the tools. @default an executor with the default policy. Runs with the same `tools` object
-   * share this executor, so it remembers sessions' calls.
+   * Runs the tools. @default an executor with the default policy. If several runs get the same
+   * `tools` object, they share this executor, so it remembers which calls of a session ran.
    */
   readonly executor?: ToolExecutor;
   /**
@@ -111,7 +111,10 @@ export interface ChatEngine extends Omit<CallContext, 'mode' | 'flow'> {
   readonly modelOptions?: Readonly<Record<string, unknown>>;
   /** Receives every event. Errors that the listener throws are ignored. @default none */
   readonly onEvent?: (event: ChatEvent) => void;
-  /** Records how sessions' jobs end. A `CapabilityRegistry` can record jobs. @default none */
+  /**
+   * An object that records how each session's job ends, such as a `CapabilityRegistry`. @default
+   * none
+   */
   readonly jobs?: JobLog;
   /** The clock. @default the system clock */
   readonly clock?: Clock;
@@ -129,8 +132,8 @@ type JobLog = {
 /** An engine, and the thread to run it on. */
 export interface ChatOptions extends ChatEngine {
   /**
-   * The thread so far, in the AI SDK's format. Every call in the thread needs a result. @default
-   * none
+   * The thread so far, in the AI SDK's format. Every call in the thread must have a result.
+   * @default none
    */
   readonly messages?: readonly ChatMessage[];
   /** The user's next message, after `messages`. @default none */

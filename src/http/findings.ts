@@ -135,7 +135,7 @@ function meet(capabilities: CapabilityRegistry, a: CapabilityTool, b: Capability
   );
 }
 
-/** Paths in manifests and programs that may contain credentials. */
+/** Matches the path of a value that may contain credentials, in a manifest or a program. */
 const PRIVATE = /\/(?:auth|providers|metadata)(?:\/|$)/;
 
 /**

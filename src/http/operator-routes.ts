@@ -192,7 +192,8 @@ function hasRole(context: Ask, role: Role): boolean {
 }
 
 /**
- * Returns the operator's name if the token has the role. For requests that change something.
+ * Returns the operator's name if the token has the role. Requests that change something require a
+ * role.
  * @throws HttpError 403.
  */
 function requireRole(context: Ask, role: Role, isOn: boolean): string {

@@ -83,7 +83,7 @@ export const WORK = {
   ...AVAILABLE,
   ...PAGE,
 };
-/** The filters of the table of fields, each with its query parameter and schema. */
+/** The filters in the table of fields, each with its query parameter and schema. */
 export const CONDITIONS: readonly (FieldCondition & { readonly schema: z.ZodType })[] =
   Object.values<ToolField>(TOOL_FIELDS).flatMap(({ kind, filter, most }) => [
     ...(filter === undefined

@@ -32,8 +32,8 @@ export const NO_STORE = { 'cache-control': 'no-store' };
 const JSON_TYPE = 'application/json; charset=utf-8';
 
 /**
- * A response body with its digest as ETag. The revision wouldn't do, because availability and
- * health change without a new revision.
+ * A response body with its digest as ETag. The revision isn't used as ETag, because availability
+ * and health change without a new revision.
  */
 export interface Tagged {
   readonly body: string;

@@ -45,8 +45,8 @@ export async function* importModules(
   cwd: string,
   { deadlineMs = IMPORT_DEADLINE_MS, onImport }: ImportOptions = {},
 ): AsyncGenerator<ImportedModule> {
-  // JavaScript files are also loaded with tsx if there are TypeScript files.
-  // Both may import the same module, whose tools must not exist twice.
+  // If there are TypeScript files, JavaScript files are loaded with tsx too. Both kinds of files
+  // may import the same module, and that module's tools must not exist twice.
   const tsx = files.some(isTypeScript)
     ? await loadTsx().catch((error: unknown) => ({ error }))
     : undefined;
@@ -123,8 +123,8 @@ type TsxLoader = ReturnType<typeof createTsxLoader>;
  * import.
  *
  * CommonJS files are required and ES modules are imported, each through tsx in a separate
- * namespace. CommonJS files aren't imported because on Node 20 they then couldn't find TypeScript
- * files next to them, and would be loaded twice if one of those requires them.
+ * namespace. If CommonJS files were imported, they couldn't find TypeScript files next to them on
+ * Node 20. A CommonJS file that a TypeScript file requires would also be loaded twice.
  */
 function createTsxLoader({ esm, cjs }: Tsx, tsconfig: string | undefined, namespace: string) {
   const required = withTsconfig(tsconfig, () => cjs.register({ namespace }));

@@ -119,7 +119,8 @@ export async function loadTools(
     }
   }
   const all = [...origins.values()].flat();
-  // A class that couldn't be instantiated isn't a problem if another file exports its instance.
+  // A class that can't be instantiated here isn't a problem if another file exports an instance of
+  // it.
   for (const each of refused.values())
     if (!isMade(each, all)) problems.push({ file: each.file, reason: each.reason });
   for (const { pattern, files } of matches)

@@ -41,10 +41,10 @@ const OPTIONS = Symbol('options of ToolModule');
  * A global NestJS module that provides a `ToolMetadataRegistry` and a `ToolExecutor`. Import it
  * once.
  *
- * The registry contains the tools of all providers with decorated classes, before it's injected
- * anywhere. Nest creates the instances that calls run on. All calls share one instance, unless the
- * provider or one of its dependencies has request or transient scope: then each call gets a new
- * instance. The executor is closed after the application has shut down.
+ * Before the registry is injected anywhere, it already contains the tools of all providers with
+ * decorated classes. Nest creates the instances that calls run on. All calls share one instance,
+ * unless the provider or one of its dependencies has request or transient scope: then each call
+ * gets a new instance. The executor is closed after the application has shut down.
  *
  * ```ts
  * @Module({ imports: [ToolModule.forRoot({ timeoutMs: 5_000 })], providers: [Database, Notes] })

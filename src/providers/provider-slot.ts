@@ -151,7 +151,7 @@ export class ProviderSlot {
     const due = hasWaited ? undefined : check.due();
     if (due !== undefined) return due;
     if (check.last?.healthy === false) return check.last.reason;
-    // This happens before the first `await`, so this call is the only probe.
+    // The state changes before the first `await`, so no other call can become a probe too.
     if (kind === 'probe')
       this.#enter('half-open', now + (this.#options.attemptTimeoutMs ?? PROBE_MS) + 1_000);
     return { kind, provider, state: this.#state };

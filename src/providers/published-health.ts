@@ -18,14 +18,14 @@ interface PublishedHealthOptions extends RollingHealthOptions {
 }
 
 /**
- * Milliseconds between a change and its writing, and milliseconds between two reads of other
- * processes' records.
+ * The delay before a change is written, and the interval between reads of other processes' records,
+ * in milliseconds.
  */
 const WRITE_MS = 1_000;
 const READ_MS = 2_000;
 /**
- * Milliseconds for which a process's records are kept after its last call, and the maximum number
- * of processes whose records are read.
+ * The time for which a process's records are kept after its last call, in milliseconds, and the
+ * maximum number of processes whose records are read.
  */
 const KEEP_MS = 24 * 3_600_000;
 const MOST_PROCESSES = 256;
@@ -35,8 +35,8 @@ const MOST_PROCESSES = 256;
  */
 const MOST_SAMPLES = 2_000;
 /**
- * The key of the list of processes that have written records, and the milliseconds after which a
- * process adds itself again.
+ * The key of the list of processes that have written records, and the time after which a process
+ * adds itself to this list again, in milliseconds.
  */
 export const PROCESSES = 'health:processes';
 const ENTER_MS = 3_600_000;

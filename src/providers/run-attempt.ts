@@ -35,7 +35,10 @@ interface AttemptOptions {
   readonly onEnd: () => void;
 }
 
-/** The maximum delay in milliseconds that a service can ask for. After that, it's probed. */
+/**
+ * The maximum delay in milliseconds that a service can ask for. After this delay, the service is
+ * probed.
+ */
 const MOST_RETRY_AFTER_MS = 600_000;
 
 const TRANSIENT: readonly ToolErrorCode[] = ['PROVIDER_UNAVAILABLE', 'TIMEOUT'];

@@ -32,7 +32,8 @@ export interface ApprovalsOptions {
   /** The signing key: at least 32 bytes. Use the same key in all processes that share the store. */
   readonly key: Uint8Array;
   /**
-   * The time from the question until the approval must have been used, in milliseconds up to 2³¹−1.
+   * The time in milliseconds after which an approval expires, counted from the question. At most
+   * 2³¹−1.
    * @default 600,000 (ten minutes)
    */
   readonly ttlMs?: number;
@@ -180,7 +181,8 @@ export class Approvals {
   /**
    * Records that a user denied a call. Only the first answer counts.
    *
-   * @throws ToolError `INVALID_APPROVAL` like `grant`, `STATE_UNAVAILABLE`.
+   * @throws ToolError `INVALID_APPROVAL` in the same cases as `grant`, `STATE_UNAVAILABLE` if the
+   * store can't be reached.
    */
   async deny(pending: PendingApproval): Promise<void> {
     const asked = this.#genuinePending(pending);

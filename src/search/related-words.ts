@@ -23,8 +23,8 @@ const optionsSchema = once(() =>
 );
 
 /**
- * Validates the program's vocabulary. Refuses anything but single words, because it would never
- * match. @throws ToolError `INVALID_ARGUMENT`.
+ * Validates the program's vocabulary. Refuses entries that aren't single words, because they would
+ * never match. @throws ToolError `INVALID_ARGUMENT`.
  */
 export function checkRelatedWords(options: RelatedWordsOptions): RelatedWordsOptions {
   checkOptions(optionsSchema, options, 'related words');

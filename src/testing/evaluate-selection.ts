@@ -59,8 +59,8 @@ export interface SelectionEvaluation {
   /** The nDCG of the offered tools in their order, averaged over all requests. */
   readonly ndcg: number;
   /**
-   * The number of tokens: on average in a selection, in all tools with full details, and on average
-   * in the first `maxTools` search results with full details.
+   * Three numbers of tokens: the average in a selection, the total in all tools with full details,
+   * and the average in the first `maxTools` search results with full details.
    */
   readonly tokens: {
     readonly selected: number;

@@ -5,8 +5,8 @@ export interface OutlineEntry {
   readonly name: string;
   readonly exported: boolean;
   /**
-   * Number of spaces before the declaration. A declaration with a deeper indent belongs to the one
-   * above it.
+   * Number of spaces before the declaration. A declaration with a deeper indent belongs to the
+   * declaration above it.
    */
   readonly indent: number;
 }

@@ -65,7 +65,7 @@ async function readOrNothing(wall: FileWall, path: string): Promise<string | und
 }
 
 /**
- * Returns the lines of a text without their line endings. A line ending at the end of the text
+ * Returns the lines of a text without their line endings. A line break at the end of the text
  * doesn't begin another line.
  */
 export function linesOf(text: string): string[] {

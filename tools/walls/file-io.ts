@@ -20,7 +20,7 @@ export type EntryKind = 'file' | 'directory' | 'symlink' | 'other';
 export interface Entry {
   readonly name: string;
   readonly kind: EntryKind;
-  /** The size in bytes. Only files have it. */
+  /** The size in bytes. Only files have a size. */
   readonly bytes?: number;
 }
 

@@ -79,9 +79,9 @@ interface Sent {
 /**
  * Sends a request, but only to addresses that the `UrlWall` has checked.
  *
- * GET and HEAD redirects are followed, and each one is checked again. If the origin changes, the
- * caller's headers are dropped. For other methods, the redirect itself is returned, because such a
- * request mustn't be sent to a different server.
+ * Redirects of GET and HEAD requests are followed, and the address of each redirect is checked. If
+ * the origin changes, the caller's headers are dropped. For other methods, the redirect itself is
+ * returned, because such a request mustn't be sent to a different server.
  *
  * @throws ToolError `FORBIDDEN_URL`, `INVALID_INPUT`, `TIMEOUT`, `ABORTED`, `LIMIT_EXCEEDED` for
  * too many redirects, and `EXECUTION_FAILED` if the server can't be reached or understood.
@@ -284,7 +284,8 @@ function aborted(): ToolError {
 }
 
 /**
- * Returns the system's short error code. Its messages aren't used, because they contain addresses.
+ * Returns the system's short error code. The system's messages aren't used, because they contain
+ * addresses.
  */
 function reasonOf(error: unknown): string {
   const code = (error as { code?: unknown } | null)?.code;

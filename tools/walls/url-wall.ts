@@ -95,7 +95,8 @@ export class UrlWall {
     const url = new URL(text);
     if (url.protocol !== 'http:' && url.protocol !== 'https:')
       throw refused(url, `Only http and https URLs are allowed, not ${url.protocol.slice(0, -1)}.`);
-    // Credentials before the host would be sent, and can make it look like another host.
+    // Credentials before the host would be sent to the server, and can make the URL look as if it
+    // had a different host.
     if (url.username !== '' || url.password !== '')
       throw refused(url, 'The URL contains a user name or password. Remove it.');
     url.hostname = withoutTrailingDots(url.hostname);

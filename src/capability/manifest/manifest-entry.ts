@@ -162,12 +162,14 @@ export const manifestEntrySchema = z.strictObject({
 
 type Plain = Readonly<Record<string, unknown>>;
 /**
- * A checked manifest tool. Documented keys have their documented form. Other keys may have any
- * value.
+ * A checked manifest tool. Each documented key has a value of the documented type. All other keys
+ * may have any value.
  */
 export type ManifestEntry = Readonly<z.input<typeof manifestEntrySchema>> & Plain;
 
-/** The known keys of an entry, its `auth` and its `providers`. Other keys are reported. */
+/**
+ * The known keys of an entry, of its `auth` and of its `providers`. All other keys are reported.
+ */
 export const KNOWN_KEYS = {
   entry: Object.keys(manifestEntrySchema.shape),
   auth: Object.keys(auth.shape),

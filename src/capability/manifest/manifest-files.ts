@@ -26,8 +26,8 @@ interface FolderFiles {
 type Places = Readonly<Record<ManifestFile['kind'], readonly string[]>>;
 
 /**
- * Locations of shared manifests, relative to the root. The last ones come from the first design of
- * this format.
+ * Locations of shared manifests, relative to the root. The locations in `modules/` come from the
+ * first version of this format.
  */
 const SHARED: Places = {
   tools: ['functions.json', 'tools.json', 'modules/Tools/tool_maps/functions.json'],
@@ -93,7 +93,7 @@ export async function findManifestFiles(folder: string): Promise<FolderFiles> {
     const names = (listed ?? []).filter((name) => !name.startsWith('.')).sort(compareText);
     for (const persona of names) {
       const own = join(personas, persona);
-      // `stat` follows links, whose targets are inside the folder.
+      // `stat` follows links, but `isInside` has checked that their targets are inside the folder.
       if (!(await isInside(own)) || !(await stat(own).catch(() => undefined))?.isDirectory())
         continue;
       await add(own, OWN, persona);

@@ -21,7 +21,7 @@ export interface CapabilityFinding {
   readonly kind: 'invalid' | 'unreadable' | 'duplicate' | 'dangling';
   /**
    * The severity. An error makes the entry unusable, or the whole file if the finding names no
-   * entry. A warning doesn't.
+   * entry. A warning doesn't make anything unusable.
    */
   readonly severity: 'error' | 'warning';
   /** The owner. `null` for shared items. */

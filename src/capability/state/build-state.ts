@@ -58,7 +58,10 @@ export interface CapabilityState extends ResolvedWork {
   readonly tools: OwnedNames<CapabilityTool>;
   /** The names of all personas that own or may use something, by `personaKey`. */
   readonly personas: ReadonlyMap<string, string>;
-  /** The tools of each entry. An entry may be owned by several personas. */
+  /**
+   * The catalogue's tools for each registry entry. Several personas may own a tool with the same
+   * entry.
+   */
   readonly ownersOf: ReadonlyMap<ToolEntry, readonly CapabilityTool[]>;
   /** The items, with digests of their content. */
   readonly contents: Contents;

@@ -59,8 +59,8 @@ interface WorkItem<Kind extends WorkKind> {
   readonly source: string;
   readonly requiredTools: readonly string[];
   /**
-   * The tools that it needs, including those of its skills. Tools that don't exist are in
-   * `unresolved`.
+   * The tools that the item needs, including the tools that its skills need. Tools that don't exist
+   * are in `unresolved`.
    */
   readonly tools: readonly CapabilityTool[];
   /** References to items that don't exist. */
@@ -90,8 +90,8 @@ export interface CapabilityJob extends WorkItem<'job'> {
   readonly personas: readonly string[];
   readonly requiredSkills: readonly string[];
   /**
-   * The capabilities that its skills require, those that its skills have, and those of its tools,
-   * without case-insensitive duplicates.
+   * The capabilities that its skills require, the capabilities that its skills have, and the
+   * capabilities of its tools, without case-insensitive duplicates.
    */
   readonly requiredCapabilities: readonly string[];
   readonly health: HealthSummary;

@@ -176,8 +176,8 @@ export class HealthLedger {
   }
 
   /**
-   * Returns the last call in any process. If another process's call failed, the provider isn't
-   * known.
+   * Returns the last call in any process. If another process made that call and it failed, the
+   * call's provider isn't known.
    */
   #lastInvocation(tool: string): ToolHealth['lastInvocation'] {
     const own = this.#lastCalls.get(tool) ?? null;

@@ -171,7 +171,7 @@ function effectOf(decision: CallDecision): Effect {
         facts: { output: denied },
         progressAfter: ({ progress }) => ({
           state: 'settled',
-          // If the call was started, the model must not read that nothing happened.
+          // If the call was started, the model must not be told that nothing happened.
           output: progress.state === 'started' ? unknown : denied,
         }),
       };

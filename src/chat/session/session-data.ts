@@ -113,9 +113,9 @@ export function revised(data: SessionData): SessionData {
 }
 
 /**
- * Returns the data after the store restarted, possibly with an older state. Approved calls need
- * approval again. Calls that hadn't started become uncertain, because another process may have
- * started them.
+ * Returns the session's data for use after the store has restarted. The store may have gone back to
+ * an older state. Approved calls need approval again. Calls that hadn't started become uncertain,
+ * because another process may have started them.
  */
 export function withDecisionsAskedAgain(data: SessionData, now: number): SessionData {
   const calls = data.openTurn?.calls ?? [];

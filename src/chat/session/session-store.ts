@@ -38,8 +38,8 @@ const sessionStoreOptions = z.strictObject({
  */
 const INLINE = 512;
 /**
- * The time for which a part can be read after the last head that refers to it is gone, in
- * milliseconds.
+ * The time in milliseconds for which a part can still be read after the last head that refers to
+ * the part is gone.
  */
 const LEAD_MS = 60_000;
 
@@ -213,8 +213,8 @@ export class SessionStore {
   }
 
   /**
-   * Deletes parts that no head refers to any more. A process that is reading them has a minute to
-   * finish. Failures are ignored.
+   * Deletes parts that no head refers to any more. A process that is reading these parts has a
+   * minute to finish. Failures are ignored.
    */
   async #drop(id: string, references: Iterable<Reference>): Promise<void> {
     await this.#expire(id, references, LEAD_MS).catch(() => undefined);
@@ -257,7 +257,7 @@ const DELETE_IT = "Another program changed the session's keys in the store. Dele
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Returns a snapshot or its head, with other values for its parts. */
+/** Returns a copy of a snapshot or head in which `change` has replaced each part. */
 async function mapParts(
   fields: Fields,
   change: (part: unknown) => Promise<unknown>,
@@ -283,8 +283,8 @@ async function partsIn(fields: unknown): Promise<readonly unknown[]> {
 }
 
 /**
- * Returns the data after the store restarted: the user has to decide again, and later decisions are
- * bound to the current store.
+ * Returns the session's data for use after the store has restarted: the user has to decide again,
+ * and later decisions are bound to the current store.
  */
 function afterRestart(data: SessionData, kept: string, identity: string, now: number): SessionData {
   const asked = withDecisionsAskedAgain(data, now);

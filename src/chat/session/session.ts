@@ -382,8 +382,8 @@ export class Session {
         "Some calls from the last turn haven't run yet. Continue or deny them before you add a message.",
       );
     if (!Array.isArray(added)) throw invalidArgument('text or a list of messages', added);
-    // New results may be for the last message.
-    // Without new results, the existing messages stay the same objects and aren't written again.
+    // New results may answer calls in the last message, so all messages are checked. Without new
+    // results, the existing messages stay the same objects and aren't written again.
     const isResult = (added as readonly ChatMessage[])[0]?.role === 'tool';
     const messages = isResult
       ? closedMessages([...this.messages, ...(added as readonly ChatMessage[])])

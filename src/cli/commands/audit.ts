@@ -88,8 +88,8 @@ export const commands = {
       const { terminal, cwd, options } = context;
       const { baseline, updateBaseline, mcp, fix } = options;
       const file = resolve(cwd, baseline ?? '');
-      // Reads the baseline even if it will be overwritten.
-      // This way, any other file that is passed by mistake is refused and not changed.
+      // Reads the baseline even if it will be overwritten, so that a file passed by mistake is
+      // refused instead of overwritten.
       let known =
         baseline === undefined || (updateBaseline && !existsSync(file))
           ? []

@@ -138,7 +138,8 @@ function durationText(ms: number): string {
 }
 
 /**
- * Returns a call's result as text, if it has one. If a program reads the output, text is unchanged.
+ * Returns a call's result as text, or nothing if there is no result. Text is unchanged if a program
+ * reads the output.
  */
 export function valueText(terminal: Terminal, outcome: ToolOutcome): string | undefined {
   if (outcome.status === 'manual') return plainJson(outcome.pending, 2);

@@ -62,7 +62,10 @@ export interface List<Item> {
 }
 
 const TOKEN = 'tooldex-token';
-/** Stores the token without characters that headers don't allow. Tokens never contain them. */
+/**
+ * Stores the token without characters that headers don't allow. A valid token never contains such
+ * characters.
+ */
 export const keepToken = (token: string) =>
   sessionStorage.setItem(TOKEN, token.replace(/[^\x21-\x7e]/g, ''));
 export const hasToken = () => sessionStorage.getItem(TOKEN) !== null;

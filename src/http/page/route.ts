@@ -18,7 +18,10 @@ export const AXES = fieldsOn('axis')
   .map(([field, { wire, kind, label, words, filter }]) => ({
     key: filter?.param ?? wire,
     label: label!,
-    /** The values of an ordered axis. Other values are sorted by their number of tools. */
+    /**
+     * The values of an axis in a fixed order. Values that aren't listed here are sorted by their
+     * number of tools.
+     */
     order: field === 'health' ? HEALTH_LEVELS : (valuesOf(kind) ?? []),
     /** The words shown for `true` and `false`. */
     words,

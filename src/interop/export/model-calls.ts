@@ -118,7 +118,7 @@ export function withMethods<Tool, Message>(
 }
 
 function unknownName(written: string, { codec, tools }: ExportedTools): never {
-  const encoded = codec.encode(written); // A model may use a tool's own name.
+  const encoded = codec.encode(written); // A model may use a tool's own name instead of the exported name.
   const similar =
     encoded === undefined
       ? suggestNames(

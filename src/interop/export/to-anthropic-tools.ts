@@ -38,7 +38,8 @@ type AnthropicToolSearch = (
 ) & { cache_control?: CacheControl };
 
 /**
- * The answers to the calls in one message. The service requires all of them in the next message.
+ * The answers to the calls in one message. The service requires that the next message contains all
+ * these answers.
  */
 type AnthropicMessage = {
   role: 'user';

@@ -64,9 +64,9 @@ export interface FrameworkOptions extends ExportOptions, CallFrame {
    */
   readonly context?: unknown;
   /**
-   * Returns the caller of a call, based on the call's context. Use it if one set of tools serves
-   * several users. The returned fields override the options with the same names. @default the
-   * options, for all calls
+   * Returns the caller of a call, based on the call's context. Use this option if one set of tools
+   * serves several users. The returned fields override the options with the same names. @default
+   * the options, for all calls
    */
   caller?(context: unknown): CallFrame | Promise<CallFrame>;
 }

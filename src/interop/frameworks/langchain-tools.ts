@@ -160,7 +160,8 @@ function toTool(
       // An aborted call must throw instead of returning a result.
       signal?.throwIfAborted();
       if (toolCall?.id === undefined) return resultOf(outcome);
-      // LangChain would take a list of objects for message parts. An error would end the run.
+      // LangChain would mistake a list of objects for message parts, and would end the run with an
+      // error.
       const { kind, text, content, data } = readOutcome(outcome);
       const facts = { tool_call_id: toolCall.id, name };
       return kind === 'result'
@@ -210,7 +211,7 @@ interface ForeignLangChainTool {
  * Converts LangChain tools to definitions with name, description, input schema, and `execute`.
  *
  * For whatever a tool doesn't declare, the strictest value is assumed. The input is validated
- * before the call, and LangChain parses it. Events are reported as progress. The answer of a
+ * before the call, and then parsed by LangChain. Events are reported as progress. The answer of a
  * `returnDirect` tool halts the run. An error message from the tool is a failure. Artifacts,
  * callbacks, and `extras` are ignored.
  *

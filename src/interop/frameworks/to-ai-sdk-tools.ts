@@ -195,8 +195,8 @@ export function toAISDKTools(
     const tool = (tools[name] = described(exported));
     if (entry.manual || calls === undefined) continue;
     tool.needsApproval = async (given, options) => {
-      // The AI SDK also calls this function after the approval, and treats `false` as a denial.
-      // So it returns true, and `execute` decides.
+      // The AI SDK also calls this function after the approval, and treats `false` as a denial. So
+      // this function returns true after an approval, and `execute` decides.
       if (isApprovedIn(options.messages, name, options.toolCallId, given)) return true;
       return calls.needsApproval(await callOf(given, options));
     };
@@ -225,8 +225,8 @@ export function toAISDKTools(
 }
 
 /**
- * Results that contain more for the model than their value, such as images. The AI SDK only keeps
- * the value, and later asks for the version that the model should see.
+ * Results that contain more for the model than their value, for example images. The AI SDK keeps
+ * only the value, and later asks for the version that the model should see.
  *
  * An id doesn't identify a result, because models keep reusing `call_0` and users can share a tool
  * set. So a result is looked up by its value or its input, which are objects of a single call. It's
@@ -288,8 +288,8 @@ function described({ entry, rendered }: ExportedTool): AISDKTool {
 /**
  * Returns a schema object like the AI SDK's `jsonSchema` does.
  *
- * @param validate Returns the value unchanged, or an error for the model. It must not convert the
- * value, because the AI SDK compares that with the approved value.
+ * @param validate Returns the value unchanged, or an error for the model. The function must not
+ * convert the value, because the AI SDK compares the returned value with the approved value.
  * @default accepts everything
  */
 function schemaOf(
@@ -325,8 +325,8 @@ function isObject(value: unknown): value is object {
  *
  * As in the AI SDK, only answers in the last message are used, a single denial outweighs all
  * approvals, and the call and the question must be in earlier messages. The arguments must be the
- * model's. No other open call may have the same id: of two such calls, the AI SDK might show one to
- * the user and run the other.
+ * ones that the model wrote. No other open call may have the same id: of two such calls, the AI SDK
+ * might show one to the user and run the other.
  */
 function isApprovedIn(
   messages: unknown,

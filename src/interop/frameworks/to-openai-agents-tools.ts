@@ -102,7 +102,7 @@ function toTool(
     strict: false,
     deferLoading: false,
     needsApproval: async (context, input, callId) => {
-      if (entry.manual) return false; // A user does a manual tool's work anyway.
+      if (entry.manual) return false; // A manual tool's work is done by a user, so no approval is needed.
       const call = await callOf(context, input, callId);
       // An approved call may already have run, so the user isn't asked about it again.
       if (context.isToolApproved({ toolName: name, callId: call.id }) === true) return true;

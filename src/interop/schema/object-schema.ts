@@ -47,7 +47,8 @@ interface Folded {
 }
 
 /**
- * The maximum number of parts that are merged. A definition that contains itself twice has no end.
+ * The maximum number of parts that are merged. Without a limit, merging a definition that contains
+ * itself twice would never end.
  */
 const MOST_PARTS = 1_000;
 

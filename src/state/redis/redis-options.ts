@@ -133,7 +133,8 @@ export async function clientMaker({
     createClient({
       ...SETTINGS,
       ...(url !== undefined && { url }),
-      // Closes a silent socket. The pings keep a working socket from being silent for that long.
+      // Closes a socket that has been silent for this long. On a working socket, the answers to
+      // pings prevent that.
       pingInterval: timeoutMs / 2,
       socket: {
         ...socket,
