@@ -33,15 +33,15 @@ export interface ToolQuery extends HealthQuery {
    * `['Atlas', '-shared']` for Atlas alone.
    */
   readonly personas?: OneOrMore;
-  /** Names of providers. A tool must have all of them. */
+  /** Names of providers. A tool must have all these providers. */
   readonly provider?: OneOrMore;
   /** A version range. If you pass several ranges, all must match. */
   readonly version?: OneOrMore;
-  /** Capability tags. A tool must have all of them. */
+  /** Capability tags. A tool must have all these tags. */
   readonly capability?: OneOrMore;
-  /** Side effects. A tool must have at least one of them. */
+  /** Side effects. A tool must have at least one of these side effects. */
   readonly sideEffect?: OneOrMore<SideEffect>;
-  /** Safety levels. A tool must have one of them. */
+  /** Safety levels. A tool must have one of these levels. */
   readonly safetyLevel?: OneOrMore<CapabilityTool['safetyLevel']>;
   /** Matches tools that are available now (`true`), or tools that aren't available (`false`). */
   readonly available?: boolean;
@@ -53,7 +53,7 @@ export interface ToolQuery extends HealthQuery {
 interface WorkQuery {
   /** The owners, in the syntax of `parsePersonas`. */
   readonly personas?: OneOrMore;
-  /** Names of required tools. The item must require all of them. */
+  /** Names of required tools. The item must require all these tools. */
   readonly tool?: OneOrMore;
   /**
    * Matches items whose requirements are all available now (`true`), or all other items (`false`).
@@ -63,28 +63,28 @@ interface WorkQuery {
 
 /** A query for skills. All given conditions must match; a missing condition matches everything. */
 export interface SkillQuery extends WorkQuery {
-  /** Capability tags. The skill must have all of them. */
+  /** Capability tags. The skill must have all these tags. */
   readonly capability?: OneOrMore;
-  /** Required capabilities. The skill must require all of them. */
+  /** Required capabilities. The skill must require all these capabilities. */
   readonly requiredCapability?: OneOrMore;
 }
 
 /** A query for tasks. All given conditions must match; a missing condition matches everything. */
 export interface TaskQuery extends WorkQuery {
-  /** Names of required skills. The task must require all of them. */
+  /** Names of required skills. The task must require all these skills. */
   readonly skill?: OneOrMore;
-  /** Tags. The task must have all of them. */
+  /** Tags. The task must have all these tags. */
   readonly tag?: OneOrMore;
 }
 
 /**
  * A query for jobs. All given conditions must match; a missing condition matches everything. If you
- * pass `personas`, one of them must also be allowed to schedule the job.
+ * pass `personas`, one of these personas must also be allowed to schedule the job.
  */
 export interface JobQuery extends WorkQuery, HealthQuery {
-  /** Names of required skills. The job must require all of them. */
+  /** Names of required skills. The job must require all these skills. */
   readonly skill?: OneOrMore;
-  /** Required capabilities. The job must require all of them. */
+  /** Required capabilities. The job must require all these capabilities. */
   readonly requiredCapability?: OneOrMore;
 }
 

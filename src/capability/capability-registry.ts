@@ -59,8 +59,8 @@ export interface ExecutionEvents {
 type Persona = { readonly persona?: string | null };
 
 /**
- * A registry of every persona's capabilities and their health. It contains tools from code,
- * manifest files and other sources, and skills, jobs and tasks from files.
+ * A registry of every persona's capabilities and their health. The registry contains tools from
+ * code, manifest files and other sources, and skills, jobs and tasks from files.
  *
  * Queries read a snapshot in memory. A refresh replaces the whole snapshot, so a reader never sees
  * half a change. An invalid entry is skipped and reported in `findings`. If a file becomes
@@ -86,7 +86,7 @@ export class CapabilityRegistry {
   /** The inputs of the current state. */
   #inputs: Inputs;
   #state: CapabilityState = EMPTY;
-  /** The last requested refresh. It starts when the previous refresh has ended. */
+  /** The last requested refresh. This refresh starts when the previous refresh has ended. */
   #refreshed: Promise<unknown> = Promise.resolve();
 
   private constructor(options: ReturnType<typeof checkCapabilityOptions>) {
@@ -169,8 +169,8 @@ export class CapabilityRegistry {
   }
 
   /**
-   * Refreshes periodically. Returns a function that stops this. Until you call that function, the
-   * process stays alive.
+   * Refreshes periodically. Returns a function that ends the periodic refresh. Until you call that
+   * function, the process stays alive.
    *
    * @param options `intervalMs` is the pause between two refreshes, at least 10 (default 1,000).
    */
@@ -203,8 +203,8 @@ export class CapabilityRegistry {
    * its own has the same name. Tools reserved for other personas aren't included. If the persona is
    * missing or unknown, returns the shared tools.
    *
-   * You get the same registry until one of its tools changes. Then `onChange` listeners are called,
-   * and the next call returns a new registry.
+   * You get the same registry until one of its tools changes. After such a change, `onChange`
+   * listeners are called, and the next call returns a new registry.
    */
   registryFor(persona?: string | null): ToolMetadataRegistry {
     return this.#views.registryFor(this.#state, readPersona(persona));

@@ -25,8 +25,8 @@ import type {
  * Returns a state as plain data.
  *
  * For a persona, this includes its own tools and skills, and all shared tools and skills, even if
- * one of its own replaces them. It also includes the tasks that the persona sees and the jobs that
- * it may schedule.
+ * one of its own replaces them. A persona's summary also includes the tasks that the persona sees
+ * and the jobs that it may schedule.
  */
 export function summarizeCapabilities(
   { revision, tools, skills, tasks, jobs }: CapabilityState,

@@ -15,7 +15,9 @@ interface ItemWire {
      * the allow-list admits the persona. Always true if there is no requesting persona.
      */
     readonly matches_request: boolean;
-    /** The personas on the item's allow-list. Also empty if the item has no allow-list. */
+    /**
+     * The personas on the item's allow-list. This list is also empty if the item has no allow-list.
+     */
     readonly allowlist: readonly string[];
   };
 }

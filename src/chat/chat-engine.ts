@@ -256,8 +256,8 @@ interface KnownTools {
 const executors = new WeakMap<object, KnownTools>();
 
 /**
- * Returns the executor for tools that were passed without an executor. This executor caches no
- * results, because different users may share the tools.
+ * Returns the executor for tools that were passed without an executor. The returned executor caches
+ * no results, because different users may share the tools.
  */
 function executorOf(tools: ToolMetadataRegistry | Iterable<ToolSource> = []): ToolExecutor {
   const known = executors.get(tools);

@@ -131,8 +131,8 @@ export interface DiscoveryApp {
  * Creates a read-only web application for a catalogue of tools: JSON for programs and a page for
  * people.
  *
- * It serves GET and HEAD for `/tools`, `/tools/:name`, `/search`, `/skills`, `/tasks`, `/jobs`,
- * `/summary`, `/findings`, `/health`, `/events` (server-sent events) and `/openapi.json`.
+ * The app serves GET and HEAD for `/tools`, `/tools/:name`, `/search`, `/skills`, `/tasks`,
+ * `/jobs`, `/summary`, `/findings`, `/health`, `/events` (server-sent events) and `/openapi.json`.
  * `/healthz` needs no token. Names are in snake_case, and times in seconds since 1970.
  *
  * An invalid request gets `{error: {code, message, parameter?, expected?, found?}}`. Responses have

@@ -5,7 +5,7 @@ import { valueOf } from './wire-tool.js';
 
 /**
  * The fields by which tools can be filtered. If `all` is true, a tool must have every chosen value.
- * If not, it must have at least one of them.
+ * If `all` is false, a tool must have at least one of the chosen values.
  */
 const AXES = fieldsOn('axis').map(([field, { wire, filter }]) => ({
   field,
@@ -19,7 +19,8 @@ type Counts = Readonly<Record<string, number>>;
  * Counts the tools with each value of each axis, ignoring the filter on that axis but not the other
  * filters. Also counts the tools with each combination of access and danger.
  *
- * @param toolsWithout Returns the tools that pass all filters except those of the given parameters.
+ * @param toolsWithout Returns the tools that pass all filters except the filters of the given
+ * parameters.
  */
 export function countFacets(
   query: Readonly<Record<string, unknown>>,

@@ -200,7 +200,7 @@ export function nearTo(name: string, known: readonly string[]): string | undefin
  * Unknown parameters are refused, because an ignored filter would silently return too much.
  *
  * @throws ToolError `INVALID_ARGUMENT` for an unknown or repeated parameter, or an invalid value.
- * Its details contain `parameter`, `expected` and `found`.
+ * The error's details contain `parameter`, `expected` and `found`.
  */
 export function readQuery<Fields extends QueryFields>(
   { schema, parameters }: Query<Fields>,

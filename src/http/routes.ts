@@ -47,7 +47,7 @@ interface Asked<Fields extends QueryFields = QueryFields> {
   readonly name: string;
 }
 
-/** A route of the catalogue. It parses, answers and describes requests. */
+/** A route of the catalogue, which parses, answers and describes requests. */
 export interface Route {
   /** The path in Hono's syntax. */
   readonly path: string;
@@ -119,8 +119,8 @@ type AskedForTools = Pick<Asked, 'catalogue' | 'personas'> & {
 };
 
 /**
- * Returns a function that returns the requested tools. Its arguments are the query parameters to
- * ignore.
+ * Returns a function that returns the requested tools. The function's arguments are the query
+ * parameters to ignore.
  */
 function toolsMeant({ catalogue, personas, query }: AskedForTools, isCallable: boolean) {
   const fits = isCallable ? mayCall(catalogue, personas) : () => true;

@@ -19,7 +19,7 @@ export function valuesOn(value: unknown): readonly string[] {
 export const HEALTH_LEVELS = ['good', 'uneven', 'failing', 'no calls'] as const;
 
 /**
- * The minimum success rates of tools with good and with uneven health. Below both, a tool is
+ * The minimum success rates of tools with good and with uneven health. A tool below both rates is
  * failing.
  */
 const GOOD = 0.95;

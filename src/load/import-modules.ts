@@ -29,13 +29,13 @@ export interface ImportOptions {
 }
 
 /**
- * The default timeout in milliseconds. It's long enough for a file that connects to a service when
- * it's imported.
+ * The default timeout in milliseconds. The timeout is long enough for a file that connects to a
+ * service when it's imported.
  */
 export const IMPORT_DEADLINE_MS = 30_000;
 
 /**
- * Imports each file. If a file fails, the others are still imported.
+ * Imports each file. If a file fails, all other files are still imported.
  *
  * TypeScript is loaded with tsx and the user's tsconfig. Without tsx, Node imports the file if it
  * can strip types. If it can't, the import fails.

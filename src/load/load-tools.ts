@@ -72,9 +72,9 @@ const NO_TOOLS =
  * if installed, using the tsconfig next to the file. Modules loaded this way are separate copies of
  * the modules that your program imports itself.
  *
- * If a file fails, it's reported as a problem and the others are still loaded. A tool exported by
- * several files is loaded once. A different tool with the same name is reported as a problem, and
- * so is a pattern that matches no tool.
+ * If a file fails, it's reported as a problem and all other files are still loaded. A tool exported
+ * by several files is loaded once. A different tool with the same name is reported as a problem,
+ * and so is a pattern that matches no tool.
  *
  * @param globs A file, folder, or glob, or a list of them.
  * @throws ToolError `INVALID_ARGUMENT` if there is no glob, or for invalid options.

@@ -56,8 +56,8 @@ export interface Routed {
  * Providers are tried in ascending order of `priority`. Providers with the same priority are tried
  * in the order of declaration. A provider is skipped if it has no credentials, its health check
  * fails, or it's backing off. After a failure, a provider backs off for
- * `exponentialBackoff(consecutive failures)`, or for as long as the service requests. Then a single
- * call probes the provider, while other calls still skip it.
+ * `exponentialBackoff(consecutive failures)`, or for as long as the service requests. After the
+ * backoff, a single call probes the provider, while other calls still skip it.
  *
  * If another provider is usable, a provider backs off after a single failure. The last usable
  * provider backs off only after `failuresToEject` consecutive failures, or if its service requests
@@ -92,7 +92,8 @@ export class ProviderRouter {
   }
 
   /**
-   * Calls the first usable provider. If it fails, calls the next ones.
+   * Calls the first usable provider. If that provider fails, calls the next usable provider, and so
+   * on.
    *
    * @throws ToolError `PROVIDERS_EXHAUSTED` if no provider answered. `details.attempts` contains
    * the reason for each provider. `details.retryAt` is the time at which to try again, in

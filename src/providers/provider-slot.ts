@@ -16,8 +16,8 @@ import { describeFailure } from './run-attempt.js';
 /**
  * A provider's state, based on its calls.
  *
- * - available: calls are sent to the provider. It may have failed while no other provider was
- *   usable.
+ * - available: calls are sent to the provider. The provider may have failed while no other provider
+ *   was usable.
  * - backing-off: no calls are sent to the provider before `until`.
  * - half-open: one call is probing the provider. Other calls skip it until the probe ends, or until
  *   `until`, because the probe may hang.

@@ -80,7 +80,7 @@ type Published = z.output<ReturnType<typeof publishedSchema>>;
  * `close()`. Records are kept for a day. After `load()`, the log covers all processes, and reads
  * the records of other processes every two seconds. A `CapabilityRegistry` calls `load()`. Times
  * come from the clock of the process that made the call. While the store is unavailable, the log
- * uses the records that it has. It writes again once the store is available.
+ * uses the records that it has. The log is written again once the store is available.
  */
 export class PublishedHealth extends RollingHealth {
   readonly #options: z.output<ReturnType<typeof optionsSchema>>;

@@ -209,8 +209,8 @@ export class InvertedIndex {
   }
 
   /**
-   * Returns the postings of a stem, including those of removed documents. Only the first `length`
-   * items of `values` are valid.
+   * Returns the postings of a stem, including the postings of removed documents. Only the first
+   * `length` items of `values` are valid.
    */
   postings(stem: number): Readonly<Pick<Uint32List, 'values' | 'length'>> {
     return this.#postings[stem]!;

@@ -28,11 +28,11 @@ export interface LabelledRequest {
   readonly tools: readonly string[];
 }
 
-/** The options of `evaluateSelection`: those of `selectTools` except the request's text. */
+/** The options of `evaluateSelection`: all options of `selectTools` except the request's text. */
 export interface EvaluationOptions extends Omit<SelectionRequest, 'text' | 'previous'> {
   /**
-   * Looks for keywords and examples that would fix misses. This repeats the selection for every
-   * suggestion that it tries.
+   * Looks for keywords and examples that would fix misses. With `suggest`, the selection is
+   * repeated for every suggestion that is tried.
    * @default false
    */
   readonly suggest?: boolean;
@@ -86,12 +86,12 @@ const requestsSchema = once(() =>
 );
 
 /**
- * Measures how well tools are selected. It selects tools for each request and compares them with
+ * Measures how well tools are selected. For each request, the tools are selected and compared with
  * the wanted tools.
  *
  * Recall is the fraction of wanted tools that were offered. nDCG counts a wanted tool at position i
- * as 1 / log2(i + 1), divided by the best possible sum (Järvelin and Kekäläinen, 2002). Both are
- * averaged over all requests.
+ * as 1 / log2(i + 1), divided by the best possible sum (Järvelin and Kekäläinen, 2002). Recall and
+ * nDCG are averaged over all requests.
  *
  * ```ts
  * const { recall, misses } = evaluateSelection(registry, [{ text: 'Where is my parcel?', tools: ['order_status'] }]);

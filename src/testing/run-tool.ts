@@ -40,8 +40,8 @@ export interface RunToolOptions extends Omit<ExecuteOptions, 'approval' | 'confi
    */
   readonly approve?: boolean | Confirm;
   /**
-   * The executor's options, such as `providers`, `policy`, `env`, or `clock`. @default those of
-   * `ToolExecutor`
+   * The executor's options, such as `providers`, `policy`, `env`, or `clock`. @default the defaults
+   * of `ToolExecutor`
    */
   readonly executor?: Omit<ToolExecutorOptions, 'registry' | 'confirm'>;
 }

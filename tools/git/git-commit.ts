@@ -10,7 +10,8 @@ import { CHANGING_GIT, GitTool, pathsInput } from './git-tool.js';
 const MAX_MESSAGE_LENGTH = 20_000;
 
 /**
- * Maximum number of paths per call. They become command-line arguments, whose number is limited.
+ * Maximum number of paths per call. The paths become command-line arguments, whose number is
+ * limited.
  */
 const MAX_PATHS = 500;
 

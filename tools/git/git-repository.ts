@@ -10,8 +10,8 @@ import { ProgramWall, type ProgramResult, type RunOptions } from '../walls/progr
  * Settings that override the repository's own, so that a hostile `.git/config` can't start programs
  * or hide changes.
  *
- * They're passed in environment variables. Unlike `-c`, environment variables allow any name, and
- * also apply to the programs that git starts.
+ * The settings are passed in environment variables. Unlike `-c`, environment variables allow any
+ * name, and also apply to the programs that git starts.
  */
 const HARDENING: readonly (readonly [string, string])[] = [
   ['core.hooksPath', '/dev/null'],
@@ -44,8 +44,8 @@ const ENVIRONMENT: Readonly<Record<string, string>> = {
 };
 
 /**
- * Options for every command that shows differences. They keep git from starting configured programs
- * that convert or compare files.
+ * Options for every command that shows differences. These options keep git from starting configured
+ * programs that convert or compare files.
  */
 export const PLAIN_DIFF: readonly string[] = Object.freeze([
   '--no-ext-diff',
@@ -277,8 +277,8 @@ function isFilterKey(key: string): boolean {
 }
 
 /**
- * Settings whose value is a program that git may start in a command that writes. Each is listed by
- * the first and last part of its name.
+ * Settings whose value is a program that git may start in a command that writes. Each setting is
+ * listed by the first and last part of its name.
  */
 const PROGRAM_SETTINGS: ReadonlySet<string> = new Set([
   'core.sshcommand',

@@ -10,8 +10,8 @@ const NO_FOLLOW = constants.O_NOFOLLOW;
 /** Number of bytes per read. */
 const CHUNK_BYTES = 65_536;
 /**
- * Mode of new files: everyone can read them, and the owner can write. That's safe, because files
- * with secrets are refused.
+ * Mode of new files: everyone can read them, and the owner can write. This mode is safe, because
+ * files with secrets are refused.
  */
 const NEW_FILE_MODE = 0o644;
 
@@ -85,7 +85,7 @@ export async function readFileBytes(path: string, real: string, maxBytes: number
 }
 
 /**
- * Reads a file up to a maximum size. It counts bytes while reading, because the size in the file's
+ * Reads a file up to a maximum size. Counts the bytes while reading, because the size in the file's
  * metadata may be wrong.
  */
 async function readBounded(path: string, file: FileHandle, maxBytes: number): Promise<Buffer> {

@@ -3,7 +3,8 @@ import { ToolError } from '../../src/index.js';
 /** Maximum length of a pattern in characters. */
 export const MAX_GLOB_LENGTH = 500;
 /**
- * Maximum number of patterns that braces may expand to. Each pair of braces multiplies the number.
+ * Maximum number of patterns that braces may expand to. Each pair of braces multiplies the number
+ * of patterns.
  */
 const MAX_ALTERNATIVES = 64;
 

@@ -42,7 +42,7 @@ export interface FetchAnswer {
 }
 
 /**
- * Maximum body size: 5 MiB. That's enough for any readable page, and several such bodies fit in
+ * Maximum body size: 5 MiB. Any readable page is smaller than this, and several such bodies fit in
  * memory.
  */
 const MAX_BYTES = 5 * 1024 * 1024;

@@ -97,14 +97,14 @@ export interface ProgramResult {
 /**
  * Runs programs from an allow-list, without a shell, inside one folder and with a timeout.
  *
- * It decides which programs start, in which environment and folder, and for how long. It can't
- * control what an allowed program does: if you allow an interpreter, you allow everything that the
- * interpreter can do.
+ * The wall decides which programs start, in which environment and folder, and for how long. It
+ * can't control what an allowed program does: if you allow an interpreter, you allow everything
+ * that the interpreter can do.
  *
- * Programs don't inherit this process's environment, but the system lets other programs of the same
- * user read it. On Linux, an allowed program that can read files finds it in `/proc/<pid>/environ`.
- * So keep secrets out of the agent's environment if programs mustn't see them, or run programs as
- * another user or in a container.
+ * Programs don't inherit this process's environment, but the system lets every program of the same
+ * user read that environment. On Linux, an allowed program that can read files finds the
+ * environment in `/proc/<pid>/environ`. So keep secrets out of the agent's environment if programs
+ * mustn't see them, or run programs as another user or in a container.
  *
  * When the call ends, the program and its whole process group are killed. A descendant that has
  * left the group (`setsid`, or `detached` in Node) survives, because Node can't find it. The call

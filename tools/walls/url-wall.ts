@@ -15,8 +15,8 @@ interface UrlWallOptions {
   /** The allowed ports, unless `allowPrivate` allows all. @default 80, 443, 8080, 8443 */
   readonly ports?: readonly number[];
   /**
-   * The resolver. It's called once per URL, and connections only use the addresses that it returned
-   * and that passed the check.
+   * The resolver. The resolver is called once per URL. Connections use only the addresses that it
+   * returned and that passed the check.
    * @default the system's resolver
    */
   readonly resolve?: Resolve;
@@ -50,8 +50,8 @@ const METADATA_NAMES = new Set([
 ]);
 
 /**
- * Decides which URLs a tool may call. So nobody can talk a model into calling services that only
- * this machine can reach.
+ * Decides which URLs a tool may call, so that nobody can talk a model into calling services that
+ * only this machine can reach.
  */
 export class UrlWall {
   readonly #allowPrivate: boolean;

@@ -96,8 +96,8 @@ interface Installed {
  * code. Calls no tool unless `run` is set.
  *
  * To get the declarations from `tools/list`, it starts the server with an empty HOME and without
- * this process's environment variables. If you pass `listing`, it doesn't start the server. It
- * installs packages only if `install` is set. It looks for the package of an `npx` command in
+ * this process's environment variables. If you pass `listing`, it doesn't start the server. The
+ * audit installs packages only if `install` is set. It looks for the package of an `npx` command in
  * `node_modules`, the global packages and npx's cache.
  *
  * @param server A folder, a file, a package name, a command (`npx -y some-server`, `node
@@ -475,8 +475,8 @@ function ofScript(path: string, start: Command): Installed {
 }
 
 /**
- * Starts a server and lists its tools. It gets an empty home folder, and no environment variables
- * except PATH and the given ones.
+ * Starts a server and lists its tools. The server gets an empty home folder, and only PATH and the
+ * given environment variables.
  */
 async function listTools(
   { start, folder, entry }: Installed,

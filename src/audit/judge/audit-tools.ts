@@ -68,8 +68,8 @@ export interface AuditOptions extends TraceOptions {
    */
   readonly entries?: readonly string[];
   /**
-   * Effects that you observed yourself, by tool name. They are added to the effects found in the
-   * code.
+   * Effects that you observed yourself, by tool name. These effects are added to the effects found
+   * in the code.
    * @default none
    */
   readonly observed?: ReadonlyMap<string, readonly Effect[]>;
@@ -112,8 +112,8 @@ const shape = {
 } satisfies FieldsOf<AuditOptions>;
 
 /**
- * Compares tools' declarations with the effects of their code. It follows the code from each
- * handler through all calls. It runs tools only if `run` is set.
+ * Compares tools' declarations with the effects of their code. Follows the code from each handler
+ * through all calls. Runs tools only if `run` is set.
  *
  * @throws ToolError `INVALID_ARGUMENT` for invalid options or if the root isn't a folder.
  * `MISSING_PACKAGE` if oxc-parser or oxc-resolver isn't installed.

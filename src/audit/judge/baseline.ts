@@ -4,7 +4,7 @@ import { compareText } from '../../core/plain-data.js';
 import type { AuditFinding, ToolAudit } from './judge-tool.js';
 
 /**
- * A known lie. It's identified by tool, axis and call, so it stays known if its line number
+ * A known lie. A lie is identified by tool, axis and call, so it stays known if its line number
  * changes.
  */
 interface KnownLie {

@@ -9,7 +9,7 @@ interface Correction {
   readonly tool: string;
   readonly before: Readonly<Record<string, unknown>>;
   readonly after: Readonly<Record<string, unknown>>;
-  /** The fields that the code doesn't determine. They get the strictest value. */
+  /** The fields that the code doesn't determine. These fields get the strictest value. */
   readonly unsure: readonly string[];
 }
 

@@ -48,7 +48,7 @@ const WRITE_VERBS: ReadonlyMap<string, Facts> = new Map([
     [true, true],
     'delete remove drop destroy truncate purge prune clear erase wipe revoke cancel terminate kill abort stop shutdown uninstall unregister unsubscribe archive trash del flush quit',
   ),
-  // These verbs change existing things, so they're destructive.
+  // Methods with these verbs change existing things, so they're destructive.
   ...verbs(
     [true, null],
     'update upsert put patch replace rename move edit modify change merge reset rollback overwrite',
@@ -218,7 +218,7 @@ function starterEffects(
   call: string,
   known: AuditKnowledge | undefined,
 ): readonly CallEffect[] {
-  // These are calls on a program that was already started.
+  // The call is a method of a program that was already started, such as `kill`.
   if (names.length > 1 && /^(?:spawn|execa|fork|exec)/.test(names[0]!))
     return /^(?:write|kill|send)$/.test(names.at(-1)!) ? [undecided('process-spawn', call)] : [];
   if (typeof program !== 'string') return [undecided('process-spawn', call)];

@@ -1,6 +1,9 @@
 import { packagesIn } from './known-value.js';
 
-/** Packages for telemetry, logs and pure computation. Their calls aren't treated as effects. */
+/**
+ * Packages for telemetry, logs and pure computation. Calls to these packages aren't treated as
+ * effects.
+ */
 export const isHarmless = packagesIn(
   '@opentelemetry/* @sentry/* posthog* @segment/* mixpanel @amplitude/* amplitude amplitude-js ' +
     '@amplitude analytics winston winston-* pino pino-* bunyan log4js debug loglevel consola ' +

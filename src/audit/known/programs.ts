@@ -156,8 +156,8 @@ const isHelp = (args: Words) =>
   (args.at(-1) === '--help' && !isOption(args.at(-2)));
 
 /**
- * Returns the effect of a curl command. It depends on the request's method and data, and on the
- * file for the response.
+ * Returns the effect of a curl command, based on the request's method and data, and on the file for
+ * the response.
  */
 function curlEffects(args: Words): readonly CallEffect[] {
   const text = args.map((arg) => arg ?? '…').join(' ');

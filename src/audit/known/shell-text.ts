@@ -30,8 +30,8 @@ const HARMLESS_TARGET = /^(?:\/dev\/(?:null|stdout|stderr|tty)|&?[0-9-])$/;
 const DEEPEST = 5;
 
 /**
- * Returns the simple commands in a shell text, including those in substitutions. It reads quotes,
- * redirections and variables, but not here-documents.
+ * Returns the simple commands in a shell text, including the commands in substitutions. Understands
+ * quotes, redirections and variables, but not here-documents.
  */
 export function shellCommands(text: string, depth = 0): readonly ShellCommand[] {
   const commands: ShellCommand[] = [];

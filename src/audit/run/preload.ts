@@ -21,14 +21,14 @@ import {
   toSink,
 } from './stand-ins.js';
 
-// This file is preloaded into a process that runs tools for an audit. It replaces the Node
+// This file is preloaded into a process that runs tools for an audit. This file replaces the Node
 // functions below with functions that record each call.
 
 type Members = Readonly<Record<string, unknown>>;
 
 /**
- * Functions of `fs` that work on open files. They aren't recorded, because the call that opened the
- * file has already been recorded.
+ * Functions of `fs` that work on open files. Calls to these functions aren't recorded, because the
+ * call that opened the file has already been recorded.
  */
 const OF_OPEN_FILES =
   /^(?:close|readv?|writev?|f(?:chmod|chown|datasync|stat|sync|truncate|utimes))(?:Sync)?$/;

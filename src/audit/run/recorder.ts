@@ -13,7 +13,7 @@ const begins = Function.prototype.call.bind(Reflect.get(String.prototype, 'start
   start: string,
 ) => boolean;
 
-/** This process's settings. They're read once, before any other code can read them. */
+/** This process's settings. The settings are read once, before any other code can read them. */
 export const confinement = JSON.parse(process.env[CONFINEMENT] ?? '{}') as Confinement;
 delete process.env[CONFINEMENT];
 
@@ -183,7 +183,7 @@ function isBelow(file: string, folder: string): boolean {
 
 const LONGEST = 500;
 
-/** Returns the plain data in a value. It calls no getters or methods of the value. */
+/** Returns the plain data in a value. Calls no getters or methods of the value. */
 function plain(value: unknown, depth = 0): KnownValue {
   if (typeof value === 'string') return value.slice(0, LONGEST);
   if (value === null || typeof value === 'number' || typeof value === 'boolean') return value;

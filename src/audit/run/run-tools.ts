@@ -26,7 +26,8 @@ export interface RunOptions {
    */
   readonly root?: string | undefined;
   /**
-   * Another folder with audited code, such as a server's package. This folder isn't copied.
+   * Another folder with audited code, such as a server's package. Unlike the root, this folder
+   * isn't copied.
    * @default none
    */
   readonly code?: string | undefined;
@@ -52,7 +53,7 @@ export interface RunChoice extends Pick<
 > {
   /**
    * The files, folders or globs that export the tools, relative to the root. Each process loads
-   * them.
+   * these files.
    */
   readonly files?: readonly string[] | undefined;
 }
@@ -296,8 +297,8 @@ function effectsIn(
     const hit = changes.filter(({ path }) => targets.some((target) => path.startsWith(target)));
     for (const change of hit) explained.add(change);
     const isWithoutTrace = targets.length > 0 && !refused && hit.length === 0;
-    // Node finishes some writes later.
-    // They're skipped, because the call that started them is recorded.
+    // Node finishes some writes later. Such writes are skipped, because the call that started the
+    // write is recorded.
     const isFinish = frames.length === 0 && targets.some((target) => placed.has(target));
     if (isWithoutTrace || isFinish) return [];
     return effectsOfSeen(record, subject).map((effect): Effect => {

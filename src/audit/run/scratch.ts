@@ -22,7 +22,7 @@ import { ToolError } from '../../core/errors.js';
  * files.
  */
 export interface Scratch {
-  /** The only folder that the tool may write to. It contains `root`, `home` and `tmp`. */
+  /** The only folder that the tool may write to. This folder contains `root`, `home` and `tmp`. */
   readonly folder: string;
   readonly root: string;
   /** The file that the recorder writes to. The tool itself can't write to this file. */
@@ -32,7 +32,7 @@ export interface Scratch {
   readonly remove: () => void;
 }
 
-/** Maximum size of a root in bytes. Each tool gets its own copy. */
+/** Maximum size of a root in bytes. Each tool gets its own copy of the root. */
 const MOST_BYTES = 200 * 2 ** 20;
 
 /**

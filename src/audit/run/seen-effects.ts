@@ -30,7 +30,8 @@ export const CONFINEMENT = 'TOOLDEX_AUDIT_CONFINEMENT';
 type Subject = readonly string[];
 
 /**
- * Returns the effects of a recorded call. Their certainty is `does`, because they were observed.
+ * Returns the effects of a recorded call. The certainty of these effects is `does`, because they
+ * were observed.
  */
 export function effectsOfSeen(seen: Seen, subject: Subject): readonly Effect[] {
   const place = placesIn(seen.frames, subject);

@@ -108,7 +108,7 @@ export async function openSession(
 
 /**
  * Returns the flags for Node's permission model. The process may write only to the record and the
- * scratch folder, and can't load native addons. It may start programs and workers only if
+ * scratch folder, and can't load native addons. The process may start programs and workers only if
  * TypeScript has to be compiled.
  */
 function confiningFlags(place: string, isTypeScript: boolean): readonly string[] {
@@ -141,8 +141,8 @@ function preloadFlags(): readonly string[] {
 }
 
 /**
- * The messages from a child process. They're checked, because a tool can send any message through
- * the same channel.
+ * The messages from a child process. The messages are checked, because a tool can send any message
+ * through the same channel.
  */
 const answerSchema = z.object({
   id: z.string(),

@@ -3,8 +3,8 @@ import net from 'node:net';
 import { PassThrough, Writable } from 'node:stream';
 
 /**
- * This file has stubs for programs and the network. Their responses are empty, and nothing leaves
- * the machine.
+ * This file has stubs for programs and the network. The stubs return empty responses, and nothing
+ * leaves the machine.
  */
 
 type Args = readonly unknown[];

@@ -14,7 +14,7 @@ export const SQL_ONLY =
   /^(?:query|exec|execute|prepare|raw|unsafe|simple|sql|queryRaw|executeSql|\$(?:query|execute)RawUnsafe)$/u;
 const MUTATES = /^(?:push|unshift|pop|shift|splice|set|add|delete|clear|sort|reverse|fill)$/u;
 export const isMutator = (name: string): boolean => MUTATES.test(name);
-/** Method names that many classes use. Such a name alone doesn't identify the method. */
+/** Method names that many classes use. One of these names alone doesn't identify the method. */
 export const COMMON: ReadonlySet<string> = new Set(
   wordsIn(
     'get set has add delete clear push pop update create remove send write read close open start stop run call apply bind emit log info warn error debug trace then catch finally next parse render toString end destroy init reset connect disconnect execute handle process load save list find query fetch request',

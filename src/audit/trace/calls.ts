@@ -60,8 +60,8 @@ import {
 const OF_DATA = /^(?:lodash|ramda|underscore|p-|async|rxjs|immer)/u;
 
 /**
- * Evaluates calls. It follows functions of the audited code, records the effects of known
- * functions, and treats all other functions as unknown.
+ * Evaluates calls. Follows functions of the audited code, records the effects of known functions,
+ * and treats all other functions as unknown.
  */
 export class Calls {
   readonly classes: Classes;

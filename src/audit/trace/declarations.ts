@@ -52,7 +52,10 @@ export function declaredNames(node: Node): readonly string[] {
   return names;
 }
 
-/** Visits all nodes below a node. It enters a child only if the visitor returns true. */
+/**
+ * Visits all nodes below a node. Visits a node's children only if the visitor returns true for the
+ * node.
+ */
 export function walk(below: unknown, visit: (node: Node) => boolean): void {
   const stack = [below];
   while (stack.length > 0) {

@@ -73,8 +73,8 @@ interface Method {
 }
 
 /**
- * Finds the handlers of tools. It follows the program's start and looks for functions that are
- * passed along with a tool's name.
+ * Finds the handlers of tools. Follows the program's start and looks for functions that are passed
+ * along with a tool's name.
  */
 export class Handlers {
   readonly found = new Map<string, Candidate[]>();
@@ -218,8 +218,8 @@ export class Handlers {
   }
 
   /**
-   * Looks for missing tools in code that the start didn't reach. It runs the functions that contain
-   * their names.
+   * Looks for missing tools in code that the start didn't reach. Runs the functions that contain
+   * the names of missing tools.
    */
   search(program: Program, folder: string): void {
     const has = (text: string): readonly string[] | undefined => {

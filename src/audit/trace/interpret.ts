@@ -54,8 +54,8 @@ const leaves = (completion: Completion): boolean =>
   completion === 'return' || completion === 'throw';
 
 /**
- * Follows the statements of a program as far as their values are known. It takes every possible
- * branch once.
+ * Follows the statements of a program as far as their values are known. Takes every possible branch
+ * once.
  */
 export class Interpreter {
   readonly classes: Classes;
@@ -352,8 +352,8 @@ export class Interpreter {
         kind: 'test',
       });
     // If one branch always leaves the function, the condition of the other branch applies to the
-    // code after the `if`. That condition isn't `special` if the branch that leaves only rejects
-    // invalid input.
+    // code after the `if`. If the branch that leaves only rejects invalid input, the condition
+    // isn't `special`.
     const [gone, branchGone, other] =
       yes !== undefined
         ? [yes, n['consequent'] as Node, test.no]
@@ -417,7 +417,7 @@ export class Interpreter {
     return undefined;
   }
 
-  /** Runs a loop. Afterwards, it drops the conditions that the loop's body added. */
+  /** Runs a loop. After the loop, drops the conditions that the loop's body added. */
   #bounded(run: () => Completion): Completion {
     const before = this.m.conditions.length;
     const completion = run();

@@ -272,7 +272,7 @@ export function fromData(m: Machine, data: unknown, depth = 30): Value {
     : m.object(Object.entries(data).map(([key, value]) => [key, fromData(m, value, depth - 1)]));
 }
 
-/** Computes a path. Its unknown parts become holes. */
+/** Computes a path. Unknown parts of the path become holes. */
 export function pathCall(path: readonly string[], args: readonly Value[]): Value {
   const tags = allTags(args);
   const [first] = args.map(textOf);

@@ -415,7 +415,10 @@ export class Machine {
     }
   }
 
-  /** Records a change to a built-in function or object. Its behaviour is unknown from then on. */
+  /**
+   * Records a change to a built-in function or object. After such a change, the behaviour of the
+   * function or object is unknown.
+   */
   #patch({ module, path }: Native, key: string | undefined): void {
     // Servers replace `console` functions to redirect their own output, which isn't an effect.
     if (

@@ -6,7 +6,9 @@ import { pathToFileURL } from 'node:url';
 import { ToolError } from '../../core/errors.js';
 import { expectedGot, missingPackage } from '../../core/issues.js';
 
-/** A node of the syntax tree (ESTree with TypeScript's types). Its fields depend on its type. */
+/**
+ * A node of the syntax tree (ESTree with TypeScript's types). A node's fields depend on its type.
+ */
 export interface Node {
   readonly type: string;
   readonly start: number;
@@ -64,7 +66,7 @@ const packageOfSpecifier = (specifier: string): { pkg: string; sub: string } => 
 
 /**
  * Parses files one by one in a thread of a separate process, and writes a byte for each success.
- * The parser is native code. It crashes if text is nested too deeply for its stack.
+ * The parser is native code, and crashes if text is nested too deeply for its stack.
  */
 const TRIAL = `const { Worker, workerData, isMainThread } = require('worker_threads'); const fs = require('fs');
 const deep = (n, run) => (n === 0 ? run() : deep(n - 1, run));

@@ -31,8 +31,8 @@ interface TraceOptions {
 export interface Trace {
   readonly tools: readonly TracedTool[];
   /**
-   * Effects that nearly all tools share, such as logs and telemetry. They aren't in any tool's
-   * list.
+   * Effects that nearly all tools share, such as logs and telemetry. These effects aren't in any
+   * tool's list.
    */
   readonly shared: readonly Effect[];
   readonly skipped: readonly Skipped[];
@@ -69,9 +69,9 @@ const MADE = /^_?#?(?:ensure|init|initialize|initialise|setup|connect|getOrCreat
 const BOOKS = /histor|telemetr|analytic|logger|logging|metrics|posthog|tracking|usage-?track/iu;
 
 /**
- * Follows the code of tools from their handlers to the calls with effects. It doesn't run the code.
- * It follows the program's start to find the handlers. Then it follows each handler with arguments
- * whose values are unknown.
+ * Follows the code of tools from their handlers to the calls with effects. Doesn't run the code.
+ * First, the program's start is followed to find the handlers. Then each handler is followed with
+ * arguments whose values are unknown.
  */
 export async function traceTools(
   { root, entries, tools }: TraceSubject,

@@ -89,7 +89,10 @@ export interface External {
   readonly pkg: string;
   readonly path: readonly string[];
   readonly args: readonly Value[];
-  /** The fields of an argument schema. Each field says if it's optional and what its default is. */
+  /**
+   * The fields of an argument schema. Each field has its default value, and says whether the
+   * argument is optional.
+   */
   readonly shape?: Obj | undefined;
   readonly fallback?: Value | undefined;
   readonly optional?: boolean;
@@ -151,8 +154,8 @@ export const DATA: Unknown = { t: 'unknown', tags: NO_TAGS, data: true };
 export const unknown = (tags: Tags = NO_TAGS, data = true): Unknown =>
   tags.length === 0 ? (data ? DATA : UNKNOWN) : { t: 'unknown', tags, data };
 /**
- * Returns an unknown value with the sources of all given values. It's data only if all given values
- * are data.
+ * Returns an unknown value with the sources of all given values. The result is data only if all
+ * given values are data.
  */
 export const unknownLike = (...values: readonly Value[]): Unknown =>
   unknown(allTags(values), values.every(isData));
@@ -323,7 +326,7 @@ export function keyOf(value: Value): string | undefined {
 
 /**
  * Returns true if two values are the same, false if they differ, and undefined if that's unknown.
- * It assumes that the platform isn't Windows.
+ * The platform is assumed not to be Windows.
  */
 export function isSame(left: Value, right: Value): boolean | undefined {
   if (isFixed(left) && isFixed(right)) return left.v === right.v;
@@ -334,8 +337,8 @@ export function isSame(left: Value, right: Value): boolean | undefined {
 }
 
 /**
- * Applies an operator to two values. It computes numbers, and for `+` it joins strings and keeps
- * their holes.
+ * Applies an operator to two values. Computes numbers. For `+`, joins strings and keeps their
+ * holes.
  */
 export function operate(operator: string, left: Value, right: Value): Value {
   const tags = allTags([left, right]);

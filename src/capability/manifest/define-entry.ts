@@ -82,7 +82,8 @@ function scopesOf(scopes: ManifestAuth['scopes'] = []): readonly string[] {
  * Returns the environment variables, and whether each is required or optional.
  *
  * If the entry doesn't say which variables are required, a single variable is required if
- * `auth.required` is true. Several variables are all optional, because one of them may be enough.
+ * `auth.required` is true. If there are several variables, all are optional, because one variable
+ * may be enough.
  */
 function environmentOf({
   required,

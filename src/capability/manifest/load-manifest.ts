@@ -76,7 +76,8 @@ export interface LoadManifestOptions {
    */
   readonly onInvalid?: 'throw' | 'quarantine';
   /**
-   * The persona whose tools are loaded. Its own tools replace shared tools with the same name.
+   * The persona whose tools are loaded. The persona's own tools replace shared tools with the same
+   * name.
    * @default all
    */
   readonly persona?: string;
@@ -115,7 +116,10 @@ export interface LoadedManifest {
   readonly entries: readonly LoadedEntry[];
   /** The errors and warnings in all files. */
   readonly issues: readonly ManifestIssue[];
-  /** The number of entries in the files, including unusable ones and those of other personas. */
+  /**
+   * The number of entries in the files, including unusable entries and the entries of other
+   * personas.
+   */
   readonly total: number;
 }
 

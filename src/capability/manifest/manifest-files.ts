@@ -13,7 +13,7 @@ export interface ManifestFile {
    */
   readonly file: string;
   readonly kind: 'tools' | 'skills' | 'jobs' | 'tasks';
-  /** The persona that owns it, spelled like its folder. `null` for shared files. */
+  /** The persona that owns the file, spelled like the persona's folder. `null` for shared files. */
   readonly owner: string | null;
 }
 
@@ -49,8 +49,8 @@ const OF_PERSONA = /[\\/]personas[\\/]([^\\/]+)[\\/](?:Toolbox[\\/])?functions\.
 /**
  * Finds the manifests below a folder: `functions.json` (or `tools.json`), `skills.json`,
  * `jobs.json` and `tasks.json`. The last three may also be in `shared/`. Each persona's files are
- * in `personas/<Persona>/`, or in its `Toolbox/`, `Skills/`, `Jobs/` and `Tasks/`. The folders
- * `modules/Tools/tool_maps` and `modules/Personas/<Persona>` work as well.
+ * in `personas/<Persona>/`, or in the subfolders `Toolbox/`, `Skills/`, `Jobs/` and `Tasks/`. The
+ * folders `modules/Tools/tool_maps` and `modules/Personas/<Persona>` work as well.
  *
  * Symlinks that lead out of the folder aren't followed. Never throws.
  */

@@ -106,7 +106,10 @@ export function didYouMean(name: string, known: readonly string[]): string {
 /** Maximum number of issues listed in a message. */
 const MOST_LISTED = 10;
 
-/** Thrown if manifests are refused. Contains all their errors. Its code is `INVALID_MANIFEST`. */
+/**
+ * Thrown if manifests are refused. Contains all their errors. The error's code is
+ * `INVALID_MANIFEST`.
+ */
 export class ToolManifestValidationError extends ToolError {
   override readonly name = 'ToolManifestValidationError';
   /** Every error in every file, in file order. */

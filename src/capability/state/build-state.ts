@@ -52,7 +52,7 @@ export interface Inputs {
   readonly findings: readonly CapabilityFinding[];
 }
 
-/** The state that queries read. It's immutable; a new state replaces it. */
+/** The state that queries read. A state is immutable, and is replaced by the next state. */
 export interface CapabilityState extends ResolvedWork {
   readonly revision: number;
   readonly tools: OwnedNames<CapabilityTool>;
@@ -85,9 +85,9 @@ export const EMPTY: CapabilityState = Object.freeze({
 /**
  * Builds the next state. If a tool's content is unchanged, its object is kept.
  *
- * If several tools have the same owner and name, the program's tool is used, else the one from a
- * file, else the one from a source. The others are reported. A tool without a function is joined
- * with the source's tool that answers its calls.
+ * If several tools have the same owner and name, the program's tool is used, else the tool from a
+ * file, else the tool from a source. All other tools with that owner and name are reported. A tool
+ * without a function is joined with the source's tool that answers its calls.
  */
 export function build(inputs: Inputs, live: LiveFacts, before: CapabilityState): CapabilityState {
   const { files, sources, code } = inputs;

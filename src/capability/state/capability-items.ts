@@ -173,8 +173,8 @@ const NOT_REQUIRED: CapabilityTool['authStatus'] = Object.freeze({
 /**
  * Checks whether the variables that a tool declares are set.
  *
- * If all variables are optional, one of them is enough. One is also enough for a tool with several
- * providers, because only the router knows which provider it can use.
+ * If all variables are optional, one variable is enough. One variable is also enough for a tool
+ * with several providers, because only the router knows which provider it can use.
  */
 function authStatusOf(
   { auth, providers }: ToolEntry,
@@ -203,7 +203,7 @@ export class OwnedNames<Item extends Pick<CapabilityTool, 'owner' | 'name'>> {
    */
   readonly all: readonly Item[];
 
-  /** @param items No two of them may have the same owner and name. */
+  /** @param items The items. No two items may have the same owner and name. */
   constructor(items: readonly Item[]) {
     for (const item of items) {
       const key = ownerKey(item.owner);
@@ -224,7 +224,8 @@ export class OwnedNames<Item extends Pick<CapabilityTool, 'owner' | 'name'>> {
   }
 
   /**
-   * Returns all items that a persona sees. Its own items replace shared items with the same name.
+   * Returns all items that a persona sees. The persona's own items replace shared items with the
+   * same name.
    */
   allSeenBy(persona: string | null): readonly Item[] {
     const own = this.#byOwner.get(ownerKey(persona));

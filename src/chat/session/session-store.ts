@@ -199,8 +199,8 @@ export class SessionStore {
       return reference;
     });
     const named = new Set(parts.values());
-    // Parts live twice as long as a head and are renewed after one lifetime.
-    // They therefore outlive every head that refers to them.
+    // Parts live twice as long as a head and are renewed after one lifetime. A part therefore
+    // outlives every head that refers to it.
     const isOld = ttlMs !== undefined && now!.time - (before?.renewedAt ?? now!.time) >= ttlMs;
     if (isOld) await this.#expire(id, named, 2 * ttlMs);
     const head = JSON.stringify(signed({ ...packed, identity }, this.#key));

@@ -276,8 +276,8 @@ function doesOf({ findings, found, handler, unknowns, verdict }: ToolAudit): str
 }
 
 /**
- * Returns annotations next to the code that decides the verdict: lies are errors, and all others
- * are warnings.
+ * Returns annotations next to the code that decides the verdict: lies are errors, and all other
+ * findings are warnings.
  */
 function annotationsOf({ name, findings, handler }: ToolAudit, folder: string): readonly string[] {
   return findings

@@ -298,7 +298,7 @@ function TryIt({ name, parameters }: Omit<OperatorProps, 'address'>) {
   `;
 }
 
-/** Returns true if users type an argument as plain text. They type all other arguments as JSON. */
+/** Returns true if users type an argument as plain text. Users type all other arguments as JSON. */
 const isText = ({ type, enum: choices }: Parameter['schema']) =>
   type === 'string' && choices === undefined;
 

@@ -22,7 +22,7 @@ interface RefusedCall {
 }
 
 /**
- * A model's call, ready for an executor. It has the tool's own name, or an `error` if the call
+ * A model's call, ready for an executor. The call has the tool's own name, or an `error` if it
  * couldn't be read.
  */
 export type ModelCall = (Required<ToolCall> & { readonly error?: undefined }) | RefusedCall;
@@ -31,7 +31,8 @@ export type ModelCall = (Required<ToolCall> & { readonly error?: undefined }) | 
 export type CallResult = ToolOutcome | RefusedCall;
 
 /**
- * A call as found in a model's response. Its input should be an object, or the JSON of an object.
+ * A call as found in a model's response. The call's input should be an object, or the JSON of an
+ * object.
  */
 export interface RawCall {
   readonly id: unknown;
@@ -173,7 +174,7 @@ export interface CallAnswer {
   readonly name: string;
   readonly failed: boolean;
   readonly text: string;
-  /** The content parts for the model. `text` describes all of them. */
+  /** The content parts for the model. `text` describes all these parts. */
   readonly content: readonly ContentPart[];
   /** The result as JSON. Missing if there is no result. */
   readonly data?: Json;

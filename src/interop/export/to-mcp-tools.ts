@@ -179,17 +179,17 @@ export type AnnotatedAxes = Pick<
 >;
 
 /**
- * Derives safety metadata from the hints of a foreign tool. It overrides the defaults for foreign
- * tools: side effects `network` (and therefore mixed access, high danger, no caching, and no
- * retries), consent required, not parallel, no idempotency key.
+ * Derives safety metadata from the hints of a foreign tool. The derived metadata overrides the
+ * defaults for foreign tools: side effects `network` (and therefore mixed access, high danger, no
+ * caching, and no retries), consent required, not parallel, no idempotency key.
  *
  * Hints from an untrusted server can only make a tool stricter, because a hostile server would
  * claim whatever gets its tools called. Only its `readOnlyHint: false` and `destructiveHint: true`
  * are used. Hints from a trusted server:
  *
- * | hints | axes |
- * |---|---|
- * | readOnlyHint, and no destructiveHint | readonly, reads an external service, needs no consent, parallel, repeatable |
+ * | hints | axes | |---|---|
+ * | readOnlyHint, and no destructiveHint | readonly, reads an external service, needs no consent,
+ * parallel, repeatable |
  * | destructiveHint: false | write, low danger, default consent |
  * | idempotentHint | repeatable |
  * | openWorldHint: false | sends nowhere |

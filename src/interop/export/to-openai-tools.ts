@@ -49,7 +49,7 @@ interface OpenAIOptions extends ExportOptions {
   readonly api?: 'chat' | 'responses';
   /**
    * The maximum length of a description in characters. Longer descriptions are truncated.
-   * @default 1,024, because the service rejects longer ones
+   * @default 1,024, because the service rejects longer descriptions
    */
   readonly maxDescription?: number;
 }

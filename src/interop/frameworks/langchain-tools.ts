@@ -46,8 +46,8 @@ type LangChainOptions = Omit<FrameworkOptions, 'policy'> & {
 };
 
 /**
- * A `DynamicStructuredTool` of LangChain. It's declared here, so that the published types don't
- * need LangChain.
+ * A `DynamicStructuredTool` of LangChain. The class is declared here, so that the published types
+ * don't need LangChain.
  */
 /* eslint-disable @typescript-eslint/no-explicit-any */
 export interface LangChainTool<Input = any, Output = any> {

@@ -32,8 +32,8 @@ import type { OutputOf } from './output-of.js';
  */
 type AISDKOptions<Context = unknown> = Partial<Omit<FrameworkOptions, 'context' | 'caller'>> & {
   /**
-   * The context for tools if a call doesn't have its own. Its type becomes that of `toolsContext`
-   * in AI SDK 7. @default none
+   * The context for tools if a call doesn't have its own. In AI SDK 7, `toolsContext` gets the type
+   * of this value. @default none
    */
   readonly context?: Context;
   /**
@@ -91,8 +91,8 @@ export interface AISDKTool<Input = unknown, Output = unknown, Context = unknown>
     options: AISDKCallOptions<Context>,
   ) => Promise<Output> | AsyncIterable<Output>;
   /**
-   * Converts a result for the model. It includes images and files, and shortens a long result to
-   * its start, its end, and its size.
+   * Converts a result for the model. Includes images and files, and shortens a long result to its
+   * start, its end, and its size.
    */
   toModelOutput?: (result: {
     readonly toolCallId: string;
@@ -229,8 +229,8 @@ export function toAISDKTools(
  * only the value, and later asks for the version that the model should see.
  *
  * An id doesn't identify a result, because models keep reusing `call_0` and users can share a tool
- * set. So a result is looked up by its value or its input, which are objects of a single call. It's
- * returned only once, and kept no longer than that object.
+ * set. So a result is looked up by its value or its input, which are objects of a single call. The
+ * result is returned only once, and kept no longer than that object.
  */
 class ReadResults {
   readonly #kept = new WeakMap<
