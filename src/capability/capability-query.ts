@@ -116,8 +116,8 @@ const health = {
 const work = { ...common, tool: wanted };
 
 /**
- * The conditions of each kind of item. Unknown conditions are refused. If they were ignored, a
- * query would return too much.
+ * The conditions of each kind of item. Unknown conditions are refused. If unknown conditions were
+ * ignored, a query would return too much.
  */
 const SCHEMAS = {
   tool: z.strictObject({

@@ -50,7 +50,7 @@ import { ManifestFolder } from './state/manifest-folder.js';
 import { summarizeCapabilities } from './capability-summary.js';
 import type { CapabilitySummary } from './wire-types.js';
 
-/** The events that `attach` listens to. A `ToolExecutor` emits them. */
+/** The events that `attach` listens to. A `ToolExecutor` emits these events. */
 export interface ExecutionEvents {
   on(listener: (event: ToolEvent) => void): () => void;
   readonly health?: HealthLog;
@@ -64,7 +64,7 @@ type Persona = { readonly persona?: string | null };
  *
  * Queries read a snapshot in memory. A refresh replaces the whole snapshot, so a reader never sees
  * half a change. An invalid entry is skipped and reported in `findings`. If a file becomes
- * unreadable, its last valid content is kept. Files are only watched if you call `watch`. Sources
+ * unreadable, its last valid content is kept. Files are watched only if you call `watch`. Sources
  * can announce changes until you call `close`.
  *
  * ```ts
@@ -308,8 +308,8 @@ export class CapabilityRegistry {
   }
 
   /**
-   * Returns rules for a `SafetyPolicy`. Put them before all other rules. With these rules, a
-   * persona can only call the tools that it sees in this registry, even through a
+   * Returns rules for a `SafetyPolicy`. Put these rules before all other rules. With these rules, a
+   * persona can call only the tools that it sees in this registry, even through a
    * `ToolMetadataRegistry` created before a change.
    */
   policyRules(): readonly PolicyRule[] {

@@ -23,7 +23,7 @@ import type { Environment } from './state/capability-items.js';
 /** Options for a capability registry. */
 export interface CapabilityOptions {
   /**
-   * The folder with manifests. See `findManifestFiles` for the files in it.
+   * The folder with manifests. See `findManifestFiles` for the files that this folder can contain.
    * @default no manifests
    */
   readonly root?: string;

@@ -27,7 +27,7 @@ import { deniedOutput, encodeOutcome, errorOutput } from './encode-output.js';
 import { cloneMessage, type ToolOutput } from './thread.js';
 
 type Failed = Extract<ToolOutcome, { status: 'error' }>;
-/** The output that the model reads. If the call ends the run, also the reason. */
+/** The output that the model reads. If the call ends the run, `end` is the reason. */
 type Settled = { readonly output: ToolOutput; readonly end?: TurnEnd };
 
 /** Returns the calls of the open turn that can run now. */

@@ -12,7 +12,7 @@ export class Listeners<Event> {
     return this.#listeners.size;
   }
 
-  /** Calls the function for every event. Returns a function that removes the listener. */
+  /** Calls `call` for every event. Returns a function that removes the listener. */
   add(call: (event: Event) => unknown): () => void {
     const listener = { call };
     this.#listeners.add(listener);

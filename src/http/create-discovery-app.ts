@@ -123,7 +123,7 @@ const ALLOW = 'GET, HEAD';
 export interface DiscoveryApp {
   /** Handles a request. */
   readonly fetch: (request: Request, bindings?: object) => Response | Promise<Response>;
-  /** Handles a `Request`, a URL or a path in the catalogue. Handy in tests. */
+  /** Handles a `Request`, a URL or a path in the catalogue. Useful in tests. */
   readonly request: (input: string | Request, init?: RequestInit) => Response | Promise<Response>;
 }
 

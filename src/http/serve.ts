@@ -15,7 +15,7 @@ import { sendError } from './send.js';
 
 /** Options for the catalogue server. */
 export interface ServeOptions extends Omit<DiscoveryOptions, 'auth'> {
-  /** The port. 0 picks a free one. @default 4780 */
+  /** The port. 0 picks a free port. @default 4780 */
   readonly port?: number;
   /**
    * The address to listen on. Every address except those of this machine requires a token. @default

@@ -1,7 +1,8 @@
 // The server and the page share these functions.
 
 /**
- * Returns a field's values as texts: none, one or several. An object with a name becomes its name.
+ * Returns a field's values as texts: none, one or several. An object that has a name is shown as
+ * that name.
  */
 export function valuesOn(value: unknown): readonly string[] {
   if (value === null || value === undefined || value === '') return [];

@@ -38,7 +38,7 @@ export const IMPORT_DEADLINE_MS = 30_000;
  * Imports each file. If a file fails, all other files are still imported.
  *
  * TypeScript is loaded with tsx and the user's tsconfig. Without tsx, Node imports the file if it
- * can strip types. If it can't, the import fails.
+ * can strip types. If Node can't strip types, the import fails.
  */
 export async function* importModules(
   files: readonly string[],
@@ -119,8 +119,8 @@ export function finishInTime<T>(work: Promise<T>, milliseconds: number): Promise
 type TsxLoader = ReturnType<typeof createTsxLoader>;
 
 /**
- * Returns a loader for the files of a tsconfig. All files loaded by it share the modules that they
- * import.
+ * Returns a loader for the files of a tsconfig. All files loaded by one loader share the modules
+ * that they import.
  *
  * CommonJS files are required and ES modules are imported, each through tsx in a separate
  * namespace. If CommonJS files were imported, they couldn't find TypeScript files next to them on

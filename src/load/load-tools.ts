@@ -135,7 +135,7 @@ export async function loadTools(
 
 /**
  * Adds a tool, or returns an explanation if another tool already has its name. In `origins`, the
- * registered tool comes first.
+ * tool that was registered comes first.
  */
 function addTool(
   registry: ToolMetadataRegistry,

@@ -38,8 +38,8 @@ export type ToolModuleAsyncOptions = Included &
 const OPTIONS = Symbol('options of ToolModule');
 
 /**
- * A global NestJS module that provides a `ToolMetadataRegistry` and a `ToolExecutor`. Import it
- * once.
+ * A global NestJS module that provides a `ToolMetadataRegistry` and a `ToolExecutor`. Import the
+ * module once.
  *
  * Before the registry is injected anywhere, it already contains the tools of all providers with
  * decorated classes. Nest creates the instances that calls run on. All calls share one instance,

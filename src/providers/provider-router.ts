@@ -65,7 +65,8 @@ export interface Routed {
  * result of `fail` and any other ToolError are the tool's own answer, because another provider
  * would return the same.
  *
- * Each process tracks backoffs separately. A `PublishedHealth` shows them to other processes.
+ * Each process tracks backoffs separately. A `PublishedHealth` shows these backoffs to other
+ * processes.
  */
 export class ProviderRouter {
   readonly #options: CheckedRouterOptions;
@@ -197,7 +198,7 @@ export class ProviderRouter {
     await pauseFor(share() ?? Infinity, this.#options.clock, waiting.signal);
     stopListening();
     if (signal?.aborted) throw abortError(signal);
-    // After one check, the caller accepts its result.
+    // After waiting for one check, the caller accepts the check's result.
     return hasAnswered
       ? (slot.admit(true) as Pass | string)
       : "its health check hasn't answered yet";

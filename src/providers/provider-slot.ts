@@ -158,8 +158,8 @@ export class ProviderSlot {
   }
 
   succeeded(pass: Pass): void {
-    // If the provider is available, any success ends a series of failures.
-    // If it's backing off, only the probe shows its current state.
+    // If the provider is available, any success ends a series of failures. If the provider is
+    // backing off, only the probe shows the current state.
     if (this.#state !== pass.state && this.#state.kind !== 'available') return;
     const wasOut = this.#state.kind !== 'available';
     this.#state = AVAILABLE;
@@ -190,8 +190,8 @@ export class ProviderSlot {
   }
 
   /**
-   * Records a call that was aborted before it could show the service's state. If it was the probe,
-   * the next call becomes the probe.
+   * Records a call that was aborted before it could show the service's state. If the aborted call
+   * was the probe, the next call becomes the probe.
    */
   abandoned(pass: Pass): void {
     if (this.#state === pass.state && pass.kind === 'probe')

@@ -15,8 +15,8 @@ const ANSWERED = 'answered-calls';
 const MOST_LISTED = 1_000;
 
 /**
- * An answer as stored: an approval, possibly with edited arguments, or a result. An answer with
- * neither is a denial.
+ * An answer as stored: an approval, possibly with edited arguments, or a result. An answer without
+ * an approval and without a result is a denial.
  */
 interface Answer {
   readonly approval?: Approval;

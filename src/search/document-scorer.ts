@@ -14,7 +14,7 @@ interface Role {
 const NAME = SEARCH_FIELDS.indexOf('name');
 
 /**
- * Scores documents for one query by their words.
+ * Scores documents for one query, based on the words in each document.
  *
  * A term is worth its weight times its rarity times its saturated occurrences. Related words add
  * the amount by which they increase the saturation, times the combined rarity of the term's words.

@@ -78,7 +78,10 @@ const NONE: readonly never[] = Object.freeze([]);
  * which tools are added and removed doesn't affect any score.
  */
 export class InvertedIndex {
-  /** Replaced by a new object whenever the counts change. */
+  /**
+   * An object that is replaced whenever the counts change. Stored rarities are valid only for the
+   * object that they were computed with.
+   */
   state = {};
   readonly #tokens = new Uint32List(64);
   readonly #starts = new Uint32List(64);

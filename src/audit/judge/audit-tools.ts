@@ -60,7 +60,10 @@ interface TraceOptions {
 
 /** Options for `auditTools`. */
 export interface AuditOptions extends TraceOptions {
-  /** The folder with the tools' code. Places are relative to it. @default process.cwd() */
+  /**
+   * The folder with the tools' code. Places in code are relative to this folder. @default
+   * process.cwd()
+   */
   readonly root?: string;
   /**
    * The files that define tools, relative to the root. @default every code file below the root that

@@ -78,8 +78,8 @@ function hintsOf(declared: DeclaredFacts, found: FoundFacts): Sides {
 }
 
 /**
- * Returns corrections for the axes that decide whether calls need approval. The other axes are
- * derived from them.
+ * Returns corrections for the axes that decide whether calls need approval. All other axes are
+ * derived from these axes.
  */
 function axesOf(
   { axes = {} }: DeclaredFacts,

@@ -24,15 +24,15 @@ export type Work = (this: unknown, ...args: Args) => unknown;
 export interface Watched {
   readonly owner: object;
   /**
-   * The module that the functions are recorded under. `path` contains the names between the module
-   * and the function.
+   * The module under whose name the functions are recorded. `path` contains the names between the
+   * module and the function.
    */
   readonly module: string;
   readonly path?: readonly string[];
   readonly names: readonly string[];
   /** Returns the part of a call that is written to the record. @default its arguments */
   readonly told?: (args: Args, name: string) => Args;
-  /** Runs instead of the call. @default the call is made */
+  /** Runs in place of the call. @default the call is made */
   readonly instead?: (args: Args, name: string, self: unknown) => unknown;
   /** Returns the files that a call writes. @default none */
   readonly writes?: (args: Args, name: string) => readonly string[];

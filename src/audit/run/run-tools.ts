@@ -21,8 +21,8 @@ import { openSession, type RunAnswer, type RunSubject, type Session } from './se
 /** Options for running tools in an audit. */
 export interface RunOptions {
   /**
-   * The folder that is copied for each tool. Places in code are relative to it. @default an empty
-   * one
+   * The folder that is copied for each tool. Places in code are relative to this folder. @default
+   * an empty one
    */
   readonly root?: string | undefined;
   /**
@@ -32,7 +32,7 @@ export interface RunOptions {
    */
   readonly code?: string | undefined;
   /**
-   * Inputs to call tools with, by tool name. The `examples` in their schemas are used too.
+   * Inputs to call tools with, by tool name. The `examples` in the tools' schemas are used too.
    * @default none
    */
   readonly inputs?: Readonly<Record<string, readonly unknown[]>> | undefined;

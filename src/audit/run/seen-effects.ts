@@ -23,7 +23,7 @@ export interface Seen {
 /** The recorder's settings in a process that runs tools for an audit. */
 export type Confinement = Pick<Scratch, 'folder' | 'record' | 'sink'>;
 
-/** The environment variable that contains the `Confinement`. The recorder removes it. */
+/** The environment variable that contains the `Confinement`. The recorder removes this variable. */
 export const CONFINEMENT = 'TOOLDEX_AUDIT_CONFINEMENT';
 
 /** The folders with the audited code. */

@@ -391,7 +391,7 @@ export class Calls {
     return request(m, first.t === 'obj' ? HOLE : textOf(first), settings, `${pkg}.${name}`, place);
   }
 
-  /** Calls a method of an unknown value. With `bare`, it calls the value itself. */
+  /** Calls a method of an unknown value. With `bare`, calls the value itself. */
   #unknown(object: Value, key: string, args: readonly Value[], place: Place, bare = false): Value {
     const { m } = this;
     const { methods, methodsOfObjects } = this.classes;

@@ -305,7 +305,7 @@ export class Expressions {
     return value;
   }
 
-  /** Returns the object before the dot. For `super`, it returns the parent's methods. */
+  /** Returns the object before the dot. For `super`, returns the parent's methods. */
   #objectOf(n: Node, s: Scope): Value {
     if (n['object'].type !== 'Super') return this.evaluate(n['object'], s);
     const parent = s.frame.home?.parent ?? UNKNOWN;

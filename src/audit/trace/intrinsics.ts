@@ -61,7 +61,10 @@ export function textMethod(
   return unknown(tags);
 }
 
-/** Returns the possible entries of a value. An entry with an unknown key has no key. */
+/**
+ * Returns the possible entries of a value. If the key of an entry is unknown, the entry is returned
+ * without a key.
+ */
 function pairsOf(
   m: Machine,
   value: Value,

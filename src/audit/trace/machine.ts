@@ -152,7 +152,7 @@ export class Machine {
     if (this.steps > this.limit || this.#isLate) throw EXHAUSTED;
   }
 
-  /** Runs `work` within a limit of steps. Returns false if the limit is reached. */
+  /** Runs `work` with a limited number of steps. Returns false if the limit is reached. */
   attempt(run: () => void, steps = Infinity): boolean {
     const { limit } = this;
     this.limit = Math.min(limit, this.steps + steps);
@@ -243,7 +243,7 @@ export class Machine {
     return at;
   }
 
-  /** Reads a member of a value. Without a key, it reads all members. */
+  /** Reads a member of a value. Without a key, reads all members. */
   get(object: Value, key: string | undefined, index: Value, place: Place): Value {
     return join(...solid(object).map((one) => this.#get(one, key, index, place)));
   }

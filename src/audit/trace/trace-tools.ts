@@ -24,7 +24,7 @@ interface TraceOptions {
   /** The time limit in milliseconds. @default 90,000 */
   readonly timeoutMs?: number;
   readonly now?: () => number;
-  /** What you know about calls and programs. */
+  /** The effects of calls and programs that you know yourself. */
   readonly known?: AuditKnowledge | undefined;
 }
 
@@ -46,7 +46,9 @@ interface Traced {
   readonly reads: ReadonlyMap<string, ReadonlySet<Node | undefined>>;
   readonly returned: Tags;
   readonly unknowns: readonly string[];
-  /** The function that is probably the handler. Several tools may share it. */
+  /**
+   * The function that is probably the handler. Several tools may have the same probable handler.
+   */
   readonly guess?: Node | undefined;
 }
 
@@ -105,8 +107,8 @@ export async function traceTools(
     }
     const traced = tools.map(({ name }) => traceOne(machine, interpreter, handlers, name));
     const { tools: found, ...rest } = finish(machine, traced, program.skipped);
-    // A server may generate its tools from a document.
-    // If its code doesn't show their effects, the document does.
+    // A server may generate its tools from a document. If the server's code doesn't show the
+    // effects of these tools, the document does.
     const operation = found.every(({ handler }) => handler !== undefined)
       ? () => undefined
       : operationsIn(program);

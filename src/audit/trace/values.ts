@@ -136,7 +136,7 @@ const MAX_TAGS = 24;
 const MAX_TEXT = 20_000;
 const NO_TAGS: Tags = [];
 
-/** Globals of other environments. Node doesn't have them. */
+/** Globals of other environments. Node doesn't have these globals. */
 export const ELSEWHERE: ReadonlySet<string> = new Set(
   wordsIn('Bun Deno window document EdgeRuntime WorkerGlobalScope importScripts self'),
 );
@@ -150,7 +150,7 @@ export const UNDEFINED = constant(undefined);
 export const UNKNOWN: Unknown = { t: 'unknown', tags: NO_TAGS, data: false };
 export const DATA: Unknown = { t: 'unknown', tags: NO_TAGS, data: true };
 
-/** Returns an unknown value with known sources. By default, it's data. */
+/** Returns an unknown value with known sources. By default, the value is data. */
 export const unknown = (tags: Tags = NO_TAGS, data = true): Unknown =>
   tags.length === 0 ? (data ? DATA : UNKNOWN) : { t: 'unknown', tags, data };
 /**

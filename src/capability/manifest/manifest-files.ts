@@ -48,9 +48,10 @@ const OF_PERSONA = /[\\/]personas[\\/]([^\\/]+)[\\/](?:Toolbox[\\/])?functions\.
 
 /**
  * Finds the manifests below a folder: `functions.json` (or `tools.json`), `skills.json`,
- * `jobs.json` and `tasks.json`. The last three may also be in `shared/`. Each persona's files are
- * in `personas/<Persona>/`, or in the subfolders `Toolbox/`, `Skills/`, `Jobs/` and `Tasks/`. The
- * folders `modules/Tools/tool_maps` and `modules/Personas/<Persona>` work as well.
+ * `jobs.json` and `tasks.json`. All of these except `functions.json` and `tools.json` may also be
+ * in `shared/`. Each persona's files are in `personas/<Persona>/`, or in the subfolders `Toolbox/`,
+ * `Skills/`, `Jobs/` and `Tasks/`. The folders `modules/Tools/tool_maps` and
+ * `modules/Personas/<Persona>` work as well.
  *
  * Symlinks that lead out of the folder aren't followed. Never throws.
  */

@@ -107,8 +107,8 @@ export function didYouMean(name: string, known: readonly string[]): string {
 const MOST_LISTED = 10;
 
 /**
- * Thrown if manifests are refused. Contains all their errors. The error's code is
- * `INVALID_MANIFEST`.
+ * The error that is thrown if manifests are refused. Contains all errors in the manifests. The
+ * error's code is `INVALID_MANIFEST`.
  */
 export class ToolManifestValidationError extends ToolError {
   override readonly name = 'ToolManifestValidationError';

@@ -15,7 +15,7 @@ import type { DeclaredTool } from '../manifest/read-manifest.js';
  * read them.
  */
 export interface CapabilityTool {
-  /** The persona that owns it, in the owner's spelling. `null` for shared items. */
+  /** The persona that owns the item, spelled as its owner spells it. `null` for shared items. */
   readonly owner: string | null;
   readonly name: string;
   readonly entry: ToolEntry;
@@ -86,7 +86,7 @@ export interface CapabilityTask extends WorkItem<'task'> {
 
 /** A job from a manifest, with its references resolved. */
 export interface CapabilityJob extends WorkItem<'job'> {
-  /** The personas that may schedule it. */
+  /** The personas that may schedule the job. */
   readonly personas: readonly string[];
   readonly requiredSkills: readonly string[];
   /**

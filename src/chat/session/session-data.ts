@@ -71,11 +71,11 @@ export type NewSession = {
   /** Plain data for the tools, which receive it as `context.context`. */
   readonly context?: unknown;
   /**
-   * The catalogue's job that the session runs. The engine's `jobs` records how it ends. @default
-   * none
+   * The catalogue's job that the session runs. The engine's `jobs` records how the job ends.
+   * @default none
    */
   readonly job?: string;
-  /** A conversation so far. Every call in the conversation needs a result. */
+  /** The conversation so far. Every call in the conversation needs a result. */
   readonly messages?: readonly ChatMessage[];
 };
 

@@ -121,8 +121,8 @@ export class SessionStore {
         const kept = { head, identity, parts: read.parts, renewedAt: -Infinity };
         return keptSession(data, this.#keepAfter(kept));
       }
-      // If another process has stored the session in the meantime, a part may be gone.
-      // The head has then changed too.
+      // If another process has stored the session in the meantime, a part may be gone. In that
+      // case, the head has changed too.
       if (head === before) throw refused(`Parts of it are missing. ${DELETE_IT}`);
       before = head;
     }

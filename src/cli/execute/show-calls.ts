@@ -152,8 +152,8 @@ export function valueText(terminal: Terminal, outcome: ToolOutcome): string | un
 }
 
 /**
- * Returns everything that a user should know about an outcome besides its value. An item may have
- * several lines.
+ * Returns everything that a user should know about an outcome besides its value. An item of the
+ * list may have several lines.
  */
 export function explanationLines(terminal: Terminal, outcome: ToolOutcome): readonly string[] {
   const style = STATUS_STYLES[outcome.status];

@@ -9,7 +9,7 @@ import { levelMarks, noticeMarks, number, Table } from './parts.js';
 const WINDOW = 100;
 const ABOVE = 30;
 const USUAL_HEIGHT = 60;
-/** Maximum number of characters of a description in a row. More would never fit. */
+/** Maximum number of characters of a description in a row. A longer description would never fit. */
 const DESCRIPTION = 240;
 
 interface ListProps {

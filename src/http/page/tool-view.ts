@@ -25,7 +25,7 @@ import {
 } from './parts.js';
 import { hrefWith } from './route.js';
 
-/** Closes the open tool. The focus returns to its row. */
+/** Closes the open tool. The focus returns to the tool's row. */
 export function closeTool(): void {
   location.assign(hrefWith({ open: null, owner: null }));
   document.querySelector<HTMLElement>('.row-link[aria-current]')?.focus();
@@ -195,7 +195,7 @@ function provider(name: string, { metrics, router, samples }: ProviderHealthWire
   </div>`;
 }
 
-/** Maximum number of calls in the chart. The server stores no more. */
+/** Maximum number of calls in the chart. The server doesn't store more calls. */
 const MOST = 100;
 
 /** Shows statistics, and the durations of recent calls as bars with the newest on the right. */

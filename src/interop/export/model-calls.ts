@@ -60,8 +60,8 @@ export type ModelTools<Tool, Message> = Tool[] & {
    */
   toCalls(response: unknown): ModelCall[];
   /**
-   * Returns messages that contain the results, in the same order. Append them after the model's own
-   * message.
+   * Returns messages that contain the results, in the same order. Append these messages after the
+   * model's own message.
    */
   toMessages(results: Iterable<CallResult>): Message[];
 };

@@ -131,8 +131,8 @@ const CLOSED: ReadonlySet<SideEffect> = new Set([
 ]);
 
 /**
- * Derives frozen hints from a tool's safety metadata. For unknown values, it assumes the worse
- * case.
+ * Derives frozen hints from a tool's safety metadata. For an unknown value, the worse case is
+ * assumed.
  *
  * - `readOnlyHint`: true if the access mode is `readonly` and the danger below high. Clients don't
  *   ask the user before they call such a tool.
@@ -184,8 +184,8 @@ export type AnnotatedAxes = Pick<
  * caching, and no retries), consent required, not parallel, no idempotency key.
  *
  * Hints from an untrusted server can only make a tool stricter, because a hostile server would
- * claim whatever gets its tools called. Only its `readOnlyHint: false` and `destructiveHint: true`
- * are used. Hints from a trusted server:
+ * claim whatever gets its tools called. Of an untrusted server's hints, only `readOnlyHint: false`
+ * and `destructiveHint: true` are used. Hints from a trusted server:
  *
  * | hints | axes | |---|---|
  * | readOnlyHint, and no destructiveHint | readonly, reads an external service, needs no consent,

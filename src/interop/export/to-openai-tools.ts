@@ -62,7 +62,7 @@ const schema = z.strictObject({
 
 /**
  * Returns the tools in the format of OpenAI's APIs: `client.chat.completions.create({ model,
- * messages, tools: toOpenAITools(selection) })`. With `api: 'responses'`, pass them to
+ * messages, tools: toOpenAITools(selection) })`. With `api: 'responses'`, pass the tools to
  * `client.responses.create`.
  *
  * Equal input produces identical bytes. You can modify the list and its schemas. OpenAI accepts at

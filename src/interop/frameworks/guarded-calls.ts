@@ -19,7 +19,7 @@ import { readOutcome } from '../../safety/read-outcome.js';
 import type { ToolEntry } from '../../tool/tool-definition.js';
 import { exportShape, type ExportOptions } from '../export/exported-tools.js';
 
-/** The caller of a call. */
+/** The principal, conversation and other facts about the caller of a call. */
 type CallFrame = Omit<CallContext, 'flow'>;
 
 interface CallOptions extends CallFrame {
@@ -137,8 +137,8 @@ interface RunOptions {
  * Runs calls that another framework makes, after the user's approval where the policy requires it.
  *
  * Frameworks ask a user before a call runs, and only report that the user approved. So the executor
- * stores the call that the user was asked about. An approval only covers exactly this call. The
- * call runs once, even if the framework sends its messages again, and even from another process.
+ * stores the call that the user was asked about. An approval covers only this exact call. The call
+ * runs once, even if the framework sends its messages again, and even from another process.
  */
 export class GuardedCalls {
   readonly #executor: CallExecutor;
@@ -150,8 +150,8 @@ export class GuardedCalls {
   }
 
   /**
-   * Returns true if the framework has to ask a user about a call. The executor has then stored the
-   * call.
+   * Returns true if the framework has to ask a user about a call. If so, the executor has already
+   * stored the call.
    */
   async needsApproval({ frame, ...call }: FramedCall): Promise<boolean> {
     const asked = await this.#executor.request(call, { ...frame, ...this.#policy });

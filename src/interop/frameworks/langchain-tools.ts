@@ -102,7 +102,8 @@ const optionsSchema = frameworkSchema
  * If you pass a list of definitions, the tools have their input and output types.
  *
  * @throws ToolError `MISSING_PACKAGE` if `@langchain/core` isn't installed. `INVALID_ARGUMENT` with
- * every invalid option, or if the input isn't a list of tools. `NOT_A_TOOL`, `DUPLICATE_TOOL`.
+ * every invalid option, or if the input isn't a list of tools. `NOT_A_TOOL` for a member that isn't
+ * a tool. `DUPLICATE_TOOL` if two tools have the same name.
  */
 export function toLangChainTools<const Tools extends readonly ToolDefinition[]>(
   definitions: Tools,
@@ -212,8 +213,8 @@ interface ForeignLangChainTool {
  *
  * For whatever a tool doesn't declare, the strictest value is assumed. The input is validated
  * before the call, and then parsed by LangChain. Events are reported as progress. The answer of a
- * `returnDirect` tool halts the run. An error message from the tool is a failure. Artifacts,
- * callbacks, and `extras` are ignored.
+ * `returnDirect` tool halts the run. If the tool returns an error message, the call has failed.
+ * Artifacts, callbacks, and `extras` are ignored.
  *
  * @throws ToolError `MISSING_PACKAGE` if `@langchain/core` isn't installed. `INVALID_ARGUMENT` for
  * invalid options. `INVALID_METADATA`, which lists every tool that can't be imported and why. For

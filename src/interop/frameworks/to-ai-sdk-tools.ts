@@ -58,7 +58,7 @@ interface AISDKCallOptions<Context = unknown> {
   readonly context?: Context | undefined;
 }
 
-/** A schema in the AI SDK's format. For type inference, it's also a Standard Schema. */
+/** A schema in the AI SDK's format. For type inference, the schema is also a Standard Schema. */
 interface AISDKSchema<Value = unknown> extends StandardSchema<Value> {
   readonly jsonSchema: JsonSchema;
   readonly validate?: (value: unknown) => Promise<Validation>;
@@ -145,9 +145,9 @@ const optionsSchema = frameworkSchema
  * Returns a tool set for AI SDK 6 or 7, under the names that models can see (`a.b` becomes `a__b`).
  *
  * The executor runs the calls. If a call has no result, the model receives an error. If a call
- * needs approval, the executor stores it. The stored call runs once, when the messages contain an
- * approval of exactly this call. Manual tools have no `execute`: the run stops, and you add the
- * result. This function doesn't load the AI SDK.
+ * needs approval, the executor stores the call. The stored call runs once, when the messages
+ * contain an approval of exactly this call. Manual tools have no `execute`: the run stops, and you
+ * add the result. This function doesn't load the AI SDK.
  *
  * ```js
  * const { text } = await generateText({ model, tools: toAISDKTools(registry, { executor }), stopWhen: stepCountIs(5), prompt });
@@ -157,7 +157,8 @@ const optionsSchema = frameworkSchema
  * `InferUITools<typeof tools>`.
  *
  * @throws ToolError `INVALID_ARGUMENT` with every invalid option, or if the input isn't a list of
- * tools. `NOT_A_TOOL`, `DUPLICATE_TOOL`.
+ * tools. `NOT_A_TOOL` for a member that isn't a tool. `DUPLICATE_TOOL` if two tools have the same
+ * name.
  */
 export function toAISDKTools<
   const Tools extends readonly ToolDefinition[],

@@ -57,7 +57,8 @@ export interface OpenAIAgentsTool {
  * and the run continues. This function doesn't load the package.
  *
  * @throws ToolError `INVALID_ARGUMENT` with every invalid option, or if the input isn't a list of
- * tools. `NOT_A_TOOL`, `DUPLICATE_TOOL`.
+ * tools. `NOT_A_TOOL` for a member that isn't a tool. `DUPLICATE_TOOL` if two tools have the same
+ * name.
  */
 export function toOpenAIAgentsTools(
   input: ExportInput,
