@@ -22,7 +22,7 @@ export interface CallEffect {
    */
   readonly access: 'read' | 'write' | 'unknown';
   /**
-   * For a write: true if it overwrites, deletes or stops something, false if it only adds
+   * For a write: true if the call overwrites, deletes or stops something, false if it only adds
    * something, null if that's unknown.
    */
   readonly destructive: boolean | null;

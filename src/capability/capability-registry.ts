@@ -310,7 +310,7 @@ export class CapabilityRegistry {
   /**
    * Returns rules for a `SafetyPolicy`. Put these rules before all other rules. With these rules, a
    * persona can call only the tools that it sees in this registry, even through a
-   * `ToolMetadataRegistry` created before a change.
+   * `ToolMetadataRegistry` that was created before the content changed.
    */
   policyRules(): readonly PolicyRule[] {
     return Object.freeze([

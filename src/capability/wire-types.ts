@@ -11,8 +11,9 @@ interface ItemWire {
     readonly persona: string | null;
     readonly persona_specific: boolean;
     /**
-     * True if the requesting persona may use the item: it owns the item or the item is shared, and
-     * the allow-list admits the persona. Always true if there is no requesting persona.
+     * True if the requesting persona may use the item. The persona must own the item, or the item
+     * must be shared, and the allow-list must admit the persona. Always true if there is no
+     * requesting persona.
      */
     readonly matches_request: boolean;
     /**

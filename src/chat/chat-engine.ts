@@ -57,7 +57,8 @@ export interface ChatEngine extends Omit<CallContext, 'mode' | 'flow'> {
   readonly model: LanguageModel | ModelStep;
   /**
    * Runs the tools. @default an executor with the default policy. If several runs get the same
-   * `tools` object, they share this executor, so it remembers which calls of a session ran.
+   * `tools` object, they share this executor, so the executor remembers which calls of a session
+   * ran.
    */
   readonly executor?: ToolExecutor;
   /**

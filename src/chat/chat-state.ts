@@ -233,7 +233,7 @@ export function messagesOf(turn: OpenTurn): readonly (AssistantMessage | ToolMes
 
 /**
  * Returns the model's message with the arguments as changed by the user, so that the model reads
- * them next to their results.
+ * these arguments next to the results.
  */
 function asRun({ message, calls }: OpenTurn): AssistantMessage {
   const edited = new Map(

@@ -65,8 +65,8 @@ export async function runCalls(run: ChatRun, { index }: OpenTurn): Promise<void>
 }
 
 /**
- * Returns the outcome of a call that doesn't go to an executor because it has no tool name or the
- * model didn't see its tool.
+ * Returns the outcome of a call that doesn't go to an executor because the call has no tool name,
+ * or because the model didn't see the tool.
  */
 function refusalOf(run: ChatRun, call: CallRecord): ToolOutcome | undefined {
   const { callId, toolName, progress } = call;

@@ -20,7 +20,7 @@ const DIGEST_LENGTH = 22;
  * The files of the page that shows a catalogue to users. These files contain no catalogue data, so
  * they can be served without a token.
  *
- * This module runs only from source. The build replaces it with the files' contents (see
+ * This module runs only from source. The build replaces this module with the files' contents (see
  * `tsup.config.ts`), so the package needs neither esbuild nor extra files.
  */
 export const PAGE_FILES: readonly PageFile[] = Object.freeze([

@@ -97,8 +97,8 @@ function isMaker(exportName: string, value: unknown): value is () => unknown {
 }
 
 /**
- * Returns true if two exports are the same tool: the same object, a class and its instance, or
- * either of these and its definition in a registry. In all other cases, two objects are different
+ * Returns true if two exports are the same tool: the same object, a class and its instance, or a
+ * class or instance and its definition in a registry. In all other cases, two objects are different
  * tools, even if their metadata is equal.
  */
 export function isSameTool(one: FoundTool, other: FoundTool): boolean {

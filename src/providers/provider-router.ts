@@ -63,7 +63,7 @@ export interface Routed {
  * provider backs off only after `failuresToEject` consecutive failures, or if its service requests
  * a delay. Failures are `TIMEOUT`, `PROVIDER_UNAVAILABLE`, and errors that aren't ToolErrors. A
  * result of `fail` and any other ToolError are the tool's own answer, because another provider
- * would return the same.
+ * would return the same answer.
  *
  * Each process tracks backoffs separately. A `PublishedHealth` shows these backoffs to other
  * processes.

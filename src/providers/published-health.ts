@@ -24,7 +24,7 @@ interface PublishedHealthOptions extends RollingHealthOptions {
 const WRITE_MS = 1_000;
 const READ_MS = 2_000;
 /**
- * The time for which a process's records are kept after its last call, in milliseconds, and the
+ * The time in milliseconds for which a process's records are kept after its last call, and the
  * maximum number of processes whose records are read.
  */
 const KEEP_MS = 24 * 3_600_000;
@@ -35,8 +35,8 @@ const MOST_PROCESSES = 256;
  */
 const MOST_SAMPLES = 2_000;
 /**
- * The key of the list of processes that have written records, and the time after which a process
- * adds itself to this list again, in milliseconds.
+ * The key of the list of processes that have written records, and the time in milliseconds after
+ * which a process adds itself to this list again.
  */
 export const PROCESSES = 'health:processes';
 const ENTER_MS = 3_600_000;

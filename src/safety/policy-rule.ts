@@ -61,9 +61,9 @@ export interface PolicyRule {
    *
    * A rule that confirms or denies matches if at least one key matches. If it's uncertain whether a
    * key matches, the call needs approval, even if later rules allow it. A match is uncertain if a
-   * key covers more than the pattern: a moved folder may contain a `.lock` file. A match is also
-   * uncertain if the tool doesn't declare what it touches. A readonly tool that doesn't declare
-   * what it touches never matches a `write:` pattern.
+   * key covers more than the pattern. For example, a moved folder may contain a `.lock` file. A
+   * match is also uncertain if the tool doesn't declare what it touches. A readonly tool that
+   * doesn't declare what it touches never matches a `write:` pattern.
    *
    * A rule that allows matches only if everything that the call writes matches. If the rule has
    * `read:` patterns, everything that the call reads must match as well. A rule that allows never

@@ -189,8 +189,8 @@ function collectWishes(registry: ToolMetadataRegistry, asked: CheckedRequest): W
   const offered = hits.filter(
     ({ entry }) => refusalOf(entry) === undefined && mismatchOf(entry, asked) === undefined,
   );
-  // A fraction of a negative score makes no sense, so hits with low scores aren't left out in this
-  // case.
+  // A fraction of a negative score makes no sense, so if any score is negative, no hit is left out
+  // because of a low score.
   const isShare = hits.every(({ score }) => score >= 0);
   const best = offered.reduce((most, { score }) => Math.max(most, score), 0);
   for (const [rank, { entry, score, explanation }] of hits.entries()) {
@@ -231,7 +231,7 @@ interface Guaranteed {
 
 /**
  * Returns the tools that are offered unless a limit forbids them: included tools in the given
- * order, then the others by name, regardless of registration order.
+ * order, then all other guaranteed tools by name, regardless of registration order.
  */
 function guaranteedOf(
   registry: ToolMetadataRegistry,

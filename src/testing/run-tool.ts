@@ -91,7 +91,7 @@ const schema = once(() =>
 );
 
 /**
- * Runs a tool in a test with an executor, including schema, policy, approval, retries, timeout,
+ * Runs a tool in a test as an executor would: with schema, policy, approval, retries, timeout,
  * output schema, progress, and questions.
  *
  * Calls that need approval are only approved if you pass `approve`.

@@ -112,7 +112,7 @@ interface Way {
  * opened, and again after opening or right before a rename or removal. If a link is swapped between
  * the two checks, the call is refused. An attacker who can swap folders below the root at exactly
  * the right moment, twice, can still redirect a call. A hard link to a file outside the root looks
- * like any file inside it, so it isn't refused.
+ * like any file inside the root, so a hard link isn't refused.
  *
  * Every method throws `FORBIDDEN_PATH` if it refuses a path, `LIMIT_EXCEEDED` if a limit is
  * exceeded, and `EXECUTION_FAILED` with `details.reason` if the file system reports an error.

@@ -104,7 +104,7 @@ export interface ProgramResult {
  * Programs don't inherit this process's environment, but the system lets every program of the same
  * user read that environment. On Linux, an allowed program that can read files finds the
  * environment in `/proc/<pid>/environ`. So keep secrets out of the agent's environment if programs
- * mustn't see them, or run programs as another user or in a container.
+ * mustn't see those secrets, or run programs as another user or in a container.
  *
  * When the call ends, the program and its whole process group are killed. A descendant that has
  * left the group (`setsid`, or `detached` in Node) survives, because Node can't find it. The call

@@ -95,10 +95,10 @@ interface Installed {
  * Compares the declarations of an MCP server's tools with the effects of the server's installed
  * code. Calls no tool unless `run` is set.
  *
- * To get the declarations from `tools/list`, it starts the server with an empty HOME and without
- * this process's environment variables. If you pass `listing`, it doesn't start the server. The
- * audit installs packages only if `install` is set. It looks for the package of an `npx` command in
- * `node_modules`, the global packages and npx's cache.
+ * To get the declarations from `tools/list`, the audit starts the server with an empty HOME and
+ * without this process's environment variables. If you pass `listing`, it doesn't start the server.
+ * The audit installs packages only if `install` is set. It looks for the package of an `npx`
+ * command in `node_modules`, the global packages and npx's cache.
  *
  * @param server A folder, a file, a package name, a command (`npx -y some-server`, `node
  * server.js`), or settings as in `readMcpSettings`. Environment variables that look like API keys

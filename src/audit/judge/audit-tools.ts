@@ -77,8 +77,8 @@ export interface AuditOptions extends TraceOptions {
    */
   readonly observed?: ReadonlyMap<string, readonly Effect[]>;
   /**
-   * Also runs the tools that `files` export, with the examples in their schemas, in scratch copies
-   * of the root. An effect observed in a run counts as proven.
+   * Also runs the tools that `files` export, in scratch copies of the root, with the examples in
+   * the tools' schemas. An effect observed in a run counts as proven.
    * @default no tool runs
    */
   readonly run?: RunChoice;

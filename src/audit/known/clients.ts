@@ -59,8 +59,8 @@ const WRITE_VERBS: ReadonlyMap<string, Facts> = new Map([
   ),
 ]);
 /**
- * Verbs that all kinds of programs use. Such a verb proves nothing if the call has no argument or
- * the method is exported by the package itself.
+ * Verbs that all kinds of programs use. Such a verb proves nothing if the call has no argument, or
+ * if the package itself exports the method.
  */
 const BARE =
   /^(?:add|append|clear|close|commit|copy|create|delete|merge|move|open|patch|pause|publish|push|put|register|remove|replace|reset|resume|save|send|set|start|stop|submit|sync|tag|toggle|update|write|insert|post|abort|cancel|mark|destroy)$/;

@@ -112,8 +112,8 @@ const HELD = {
 };
 
 /**
- * Runs tools to observe their effects. Each tool runs in its own process and its own scratch copy
- * of the root, twice in a row. The network and programs are replaced with stubs.
+ * Runs tools to observe their effects. Each tool runs twice in a row, in its own process and its
+ * own scratch copy of the root. The network and programs are replaced with stubs.
  *
  * @param tools The tools to run. @default all tools of a server
  * @throws ToolError for a server that doesn't start, or starts without the recorder.

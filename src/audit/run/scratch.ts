@@ -87,7 +87,7 @@ function copyRoot(source: string, root: string, folder: string): void {
 }
 
 /**
- * Returns the path of a file in a folder, or in the nearest folder above it that has such a file.
+ * Returns the path of the nearest file with the given name, in a folder or in the folders above it.
  */
 function nearest(folder: string, name: string): string | undefined {
   const path = join(folder, name);

@@ -44,8 +44,7 @@ function callEffects({ module, path, args, targets }: Seen): readonly CallEffect
   if (module === 'child_process')
     return programEffects(text(first) ?? '', Array.isArray(second) ? second.map(text) : []);
   if (isRequest(module, path)) return httpEffects(text(first), text(second), third);
-  // The flags may be numbers, so it's easier to look at the call's targets to see whether it
-  // writes.
+  // The flags may be numbers, so the call's targets are used to see whether it writes.
   if (module === 'fs' && /^open(?:Sync)?$/.test(path.at(-1)!)) {
     const flags = targets.length === 0 ? 'r' : (text(second) ?? 'w');
     return builtinEffects(module, path, [first, flags])!;

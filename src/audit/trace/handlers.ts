@@ -34,8 +34,8 @@ export interface Candidate {
 }
 
 /**
- * The ranks of functions that only contain the tool's name, of entries in a table of tools, and of
- * objects that have the name.
+ * The ranks of three kinds of candidates: functions that only contain the tool's name, entries in a
+ * table of tools, and objects that have the name.
  */
 export const GUESSED = 8;
 const TABLED = 7;

@@ -137,7 +137,8 @@ export class Interpreter {
     via.push(place);
     stack.push({ node: fn.node, name: fn.name });
     let result: Value = UNKNOWN;
-    // A call gets at most half of the remaining steps, so that some remain for the code after it.
+    // A call gets at most half of the remaining steps, so that some steps remain for the code after
+    // the call.
     const isDone = m.attempt(
       () => (result = this.#run(fn, isArrow, self, args)),
       Math.max(2_000, (limit - steps) / 2),
@@ -343,8 +344,8 @@ export class Interpreter {
     const no = m.under(test.no, () => branch(n['alternate']));
     if (yes !== undefined && no !== undefined)
       return yes === no || no === 'throw' ? yes : yes === 'throw' ? no : 'return';
-    // If some code in the `then` branch leaves the function, its conditions also apply to the code
-    // after the `if`.
+    // If some code in the `then` branch leaves the function, the conditions of that code also apply
+    // to the code after the `if`.
     if (yes === undefined && left.length > 0)
       m.conditions.push({
         tags: mergeTags(test.yes.tags, ...left.map(({ tags }) => tags)),

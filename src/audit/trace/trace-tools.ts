@@ -245,8 +245,8 @@ function certaintyOf(conditions: readonly Condition[]): {
 // ── from observations to effects ──
 function finish(machine: Machine, traced: readonly Traced[], skipped: readonly Skipped[]): Trace {
   const handled = traced.filter(({ handler }) => handler !== undefined);
-  // Tools with the same guessed handler count as one tool, because they have the same effects only
-  // by the guess.
+  // Tools with the same guessed handler count as one tool, because it's only the guess that gives
+  // them the same effects.
   const handlers = new Set(handled.map(({ guess, name }) => guess ?? name)).size;
   const all = new Map(traced.map((one) => [one.name, effectsOf(machine, one, handled)]));
   const count = (
@@ -375,8 +375,9 @@ const strength = ({ certainty, argument }: Effect): number =>
   certainty === 'does' ? 2 : argument === undefined ? 0 : 1;
 
 /**
- * Returns true if the changed memory reaches an answer, or if another tool reads it in a different
- * function. Locks, rate limits and counters are only read in the function that changes them.
+ * Returns true if the changed memory reaches an answer, or if another tool reads the memory in a
+ * different function. Locks, rate limits and counters are only read in the function that changes
+ * them.
  */
 function isSeen(state: string, traced: Traced, handled: readonly Traced[]): boolean {
   const tag = `state:${state}`;

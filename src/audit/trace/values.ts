@@ -17,8 +17,8 @@ interface Const {
   readonly tags: Tags;
 }
 /**
- * An unknown value. With `data`, it's a string, number, list or similar value, and its methods have
- * no effects outside the process.
+ * An unknown value. With `data`, the value is a string, number, list or similar, and its methods
+ * have no effects outside the process.
  */
 interface Unknown {
   readonly t: 'unknown';

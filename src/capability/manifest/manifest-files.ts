@@ -139,8 +139,9 @@ const READ_FAULTS: Readonly<Record<string, string>> = {
 /**
  * Returns a file's name for messages: its path relative to the working directory, with `/`.
  *
- * If file and working directory share only the file system's root, a relative path would reveal the
- * absolute path. The name is then relative to a parent folder, starting with that folder's name.
+ * If the file and the working directory share only the file system's root, a relative path would
+ * reveal the absolute path. The name is then relative to a parent folder, starting with that
+ * folder's name.
  */
 export function shownPath(path: string, above = dirname(path), directory = process.cwd()): string {
   const steps = relative(directory, path).split(sep);

@@ -44,8 +44,7 @@ const INLINE = 512;
 const LEAD_MS = 60_000;
 
 /**
- * The name of a part: 64 random bits, and the first 128 bits of the SHA-256 of its text, in
- * hexadecimal.
+ * The name of a part, in hexadecimal: 64 random bits, and the first 128 bits of the part's SHA-256.
  */
 type Reference = string;
 
@@ -68,8 +67,9 @@ interface Kept {
  * A session consists of a small head, which is replaced by compare-and-set, and parts that are
  * written once: its messages and calls. A part can be at most 1 MiB. Decisions are stored when the
  * session continues, or by `save`. If a process ends in the middle of a run, the session opens in
- * its last stored state, and calls that had started are uncertain. A store that restarts may have
- * an older state, so calls that were approved or not started then need a decision again.
+ * its last stored state, and calls that had started are uncertain. If the store restarts, it may
+ * have an older state, so the user has to decide again about calls that were approved or hadn't
+ * started.
  *
  * ```ts
  * import { MemoryStateStore } from 'tooldex/state';

@@ -39,8 +39,8 @@ export function command<O extends Options>(declared: Command<O>): Command {
 }
 
 /**
- * Prints a result: JSON if the user asked for it, annotations for `--format github`, and otherwise
- * lines of text.
+ * Prints a result: JSON if the user asked for it, annotations for `--format github`, and lines of
+ * text in all other cases.
  */
 export function print(
   {

@@ -137,7 +137,7 @@ const CLOSED: ReadonlySet<SideEffect> = new Set([
  * - `readOnlyHint`: true if the access mode is `readonly` and the danger below high. Clients don't
  *   ask the user before they call such a tool.
  * - `destructiveHint`: false for such tools, and for tools with danger `safe` or `low` whose
- *   arguments can't raise it.
+ *   arguments can't raise the danger.
  * - `idempotentHint`: true if the access mode is `readonly`, or `idempotencyKey` is set.
  * - `openWorldHint`: false only if all declared side effects are local (none, compute, filesystem,
  *   with or without write) and the execution category isn't network.

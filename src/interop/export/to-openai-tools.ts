@@ -122,7 +122,7 @@ export function toOpenAITools(
 }
 
 /**
- * Adds `items` to an array schema that lacks it, because OpenAI rejects such a schema ("array
+ * Adds `items` to an array schema without `items`, because OpenAI rejects such a schema ("array
  * schema missing items").
  */
 function withItems(each: JsonSchema): JsonSchema {

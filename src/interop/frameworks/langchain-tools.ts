@@ -90,10 +90,10 @@ const optionsSchema = frameworkSchema
  * `a__b`).
  *
  * The executor runs every call. If you invoke a tool with arguments, it returns its result, or
- * throws a `ToolError`. If you invoke it with a model's tool call, it returns a `ToolMessage`: the
- * result as text, with the data as `artifact`, or an error message for the model with `status:
+ * throws a `ToolError`. If you invoke a tool with a model's tool call, it returns a `ToolMessage`:
+ * the result as text, with the data as `artifact`, or an error message for the model with `status:
  * 'error'`. LangChain can't wait, so a call that needs an approval or an answer returns an error
- * that explains this. Progress is reported as tool events.
+ * that says so. Progress is reported as tool events.
  *
  * ```js
  * const agent = createAgent({ model, tools: await toLangChainTools(registry, { executor }) });

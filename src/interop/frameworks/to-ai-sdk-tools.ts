@@ -324,9 +324,9 @@ function isObject(value: unknown): value is object {
 /**
  * Returns true if the messages end with an approval of exactly this call.
  *
- * As in the AI SDK, only answers in the last message are used, a single denial outweighs all
- * approvals, and the call and the question must be in earlier messages. The arguments must be the
- * ones that the model wrote. No other open call may have the same id: of two such calls, the AI SDK
+ * As in the AI SDK, only answers in the last message are used, and a single denial outweighs all
+ * approvals. The call and the question must be in earlier messages. The arguments must be the ones
+ * that the model wrote. No other open call may have the same id: of two such calls, the AI SDK
  * might show one to the user and run the other.
  */
 function isApprovedIn(

@@ -22,7 +22,7 @@ export interface LintFinding {
   readonly message: string;
   /**
    * The location of the problem: a JSON pointer into the tool, and the index of the character in
-   * that text (in UTF-16 code units, from 0).
+   * the text at that pointer (in UTF-16 code units, from 0).
    */
   readonly place?: { readonly path: string; readonly offset: number };
 }

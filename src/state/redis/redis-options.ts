@@ -38,7 +38,8 @@ export interface RedisStateStoreOptions {
   readonly timeoutMs?: number;
   /**
    * A name that identifies the store if the Redis user can't run `INFO`. With a fixed name, tooldex
-   * can't detect that Redis came back with older data, so you must rule that out.
+   * can't detect that Redis came back with older data, so you must make sure that this can't
+   * happen.
    * @default the server's `run_id`
    */
   readonly identity?: string;
