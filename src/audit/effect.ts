@@ -35,8 +35,8 @@ export interface CallEffect {
 /** An effect of a tool, with the path from its handler to the call that causes it. */
 export interface Effect extends CallEffect {
   /**
-   * `does` if an ordinary call of the tool causes the effect. `may` if that depends on an argument,
-   * a variable or unknown code.
+   * `does` if an ordinary call of the tool causes the effect. `may` if the effect depends on an
+   * argument, a variable or unknown code.
    */
   readonly certainty: 'does' | 'may';
   /** The argument that decides whether the effect happens. Missing if no such argument is known. */

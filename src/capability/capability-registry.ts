@@ -172,7 +172,8 @@ export class CapabilityRegistry {
    * Refreshes periodically. Returns a function that ends the periodic refresh. Until you call that
    * function, the process stays alive.
    *
-   * @param options `intervalMs` is the pause between two refreshes, at least 10 (default 1,000).
+   * @param options `intervalMs` is the pause between two refreshes in milliseconds, at least 10
+   * (default 1,000).
    */
   watch(options: { readonly intervalMs?: number } = {}): () => void {
     const { intervalMs } = checkOptions(WATCH_OPTIONS, options, 'options of watch');
@@ -260,8 +261,8 @@ export class CapabilityRegistry {
   }
 
   /**
-   * Returns the capabilities of a persona, or of everyone, with health, as plain data in
-   * snake_case. Times are in seconds since 1970.
+   * Returns the capabilities of a persona, or of everyone, together with their health, as plain
+   * data in snake_case. Times are in seconds since 1970.
    *
    * Always includes shared items. `compatibility.matches_request` says for each item whether the
    * persona may use it.

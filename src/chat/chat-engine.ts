@@ -215,7 +215,7 @@ export type CheckedEngine = z.output<typeof schema> & {
 };
 
 /**
- * Checks an engine, and creates an executor for an engine without one.
+ * Checks an engine, and creates an executor if the engine has none.
  *
  * @throws ToolError `INVALID_ARGUMENT` with every invalid option, before the model is called or a
  * tool runs.

@@ -167,7 +167,9 @@ export async function runChat(run: ChatRun, model: ModelStep): Promise<void> {
 
 const CANCELLED: ChatEnd = Object.freeze({ reason: 'cancelled' });
 
-/** Stores the reason why the run ended. Without a reason, the run hasn't ended but is waiting. */
+/**
+ * Stores the reason why the run ended. If there is no reason, the run is waiting and hasn't ended.
+ */
 async function end(run: ChatRun, reason: ChatEnd | undefined): Promise<void> {
   if (reason !== undefined && run.state.end === undefined)
     await run.save({ ...run.state, end: reason });
@@ -286,7 +288,7 @@ function modelFailed(error: unknown): ChatEnd {
 }
 
 /**
- * Leaves every call to the program instead of running it, whatever its tool or an approval says.
+ * Runs no call, and leaves every call to the program, whatever the call's tool or an approval says.
  * Used in `manual` mode.
  */
 async function leaveCalls(run: ChatRun, { index: turn, calls }: OpenTurn): Promise<void> {

@@ -196,7 +196,7 @@ async function record(
   const facts = { turn, callId, toolName: outcome.toolName };
   const isWaiting = outcome.status === 'manual' || outcome.status === 'approval_required';
   if (!isWaiting) run.tell({ type: 'tool-completed', ...facts, outcome });
-  // If the schema rejects the user's own arguments, asks the user again instead of the model.
+  // If the schema rejects arguments from the user, asks the user again, and not the model.
   const isRefusedEdit =
     outcome.status === 'error' &&
     outcome.code === 'INVALID_INPUT' &&

@@ -115,8 +115,8 @@ export function textOf({ content }: AssistantMessage): string {
 
 /**
  * Returns a message in which every call has a unique id. Replaces an id that is missing, already
- * taken or used twice, because results couldn't be told apart. Also replaces the id in a result
- * that the model's service put into the same message.
+ * taken or used twice, because the results of two such calls couldn't be told apart. Also replaces
+ * the id in a result that the model's service put into the same message.
  */
 export function withUniqueIds(message: unknown, taken: Set<unknown>): unknown {
   if (!isPlainObject(message) || !Array.isArray(message['content'])) return message;

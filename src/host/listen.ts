@@ -163,7 +163,7 @@ function limitConnections(server: Server, most: number): void {
   server.on('connection', (socket) => {
     if (unanswered.size >= most) {
       const evicted = oldestWithoutRequest() ?? socket;
-      // Removes the connection now, because more can arrive before the close event.
+      // Removes the connection now, because more connections can arrive before the close event.
       unanswered.delete(evicted);
       evicted.destroy();
       if (evicted === socket) return;

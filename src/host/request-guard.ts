@@ -74,8 +74,8 @@ const ADMITTED: Admitted = Object.freeze({ ok: true });
 /**
  * Creates the guard of a server, which checks the host, the origin, and the token.
  *
- * The host check stops pages whose domain was pointed at this machine after they loaded (DNS
- * rebinding). The origin check stops pages from other sites.
+ * The host check stops pages whose domain was pointed at this machine after the page had loaded
+ * (DNS rebinding). The origin check stops pages from other sites.
  */
 export function createGuard({
   allowedHosts,

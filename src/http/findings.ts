@@ -119,7 +119,7 @@ function namesOf(
 
 /**
  * Returns true if some persona can call both tools. A persona's own tool replaces the shared tool
- * with the same name, and allow-lists keep personas out.
+ * with the same name, and an allow-list may exclude personas.
  */
 function meet(capabilities: CapabilityRegistry, a: CapabilityTool, b: CapabilityTool): boolean {
   const owner = a.owner ?? b.owner;

@@ -217,8 +217,8 @@ const toolRoute = route(
 );
 
 /**
- * Returns the tool with this name if only one persona has such a tool. If several have one, the
- * client must specify the persona.
+ * Returns the tool with this name if only one persona has such a tool. If several personas have a
+ * tool with this name, the client must specify the persona.
  */
 function onlyTool(catalogue: CapabilityRegistry, name: string): CapabilityTool | undefined {
   const owned = catalogue.tools({ filter: { name } });

@@ -20,8 +20,8 @@ interface ImportedModule {
 /** The options for importing files. */
 export interface ImportOptions {
   /**
-   * The timeout in milliseconds for importing one file, and again for creating its tools. @default
-   * 30_000
+   * The timeout in milliseconds for importing one file. Creating the file's tools has the same
+   * timeout again. @default 30_000
    */
   readonly deadlineMs?: number | undefined;
   /** Receives each file before it's imported, and `undefined` at the end. @default none */
@@ -85,7 +85,8 @@ export function isTypeScript(path: string): boolean {
 }
 
 /**
- * Returns true if Node runs TypeScript by stripping types: from 22.18 on, unless it's turned off.
+ * Returns true if Node runs TypeScript by stripping types: from 22.18 on, unless this feature is
+ * turned off.
  */
 const stripsTypes = () => Boolean(Reflect.get(process.features, 'typescript'));
 

@@ -43,7 +43,7 @@ export interface Attempt {
   readonly status: 'answered' | 'failed' | 'skipped';
   /**
    * The reason why the provider was skipped, or how it failed. Contains no text from the service,
-   * because that could include credentials.
+   * because such text could include credentials.
    */
   readonly reason?: string;
   /** The duration of the attempt in milliseconds. Missing if the provider was skipped. */

@@ -30,8 +30,8 @@ const READ_MS = 2_000;
 const KEEP_MS = 24 * 3_600_000;
 const MOST_PROCESSES = 256;
 /**
- * The maximum number of samples written per process. If there are more, the names recorded last are
- * written.
+ * The maximum number of samples written per process. If a process has more samples, only the
+ * samples of the names recorded last are written.
  */
 const MOST_SAMPLES = 2_000;
 /**
@@ -219,8 +219,8 @@ export class PublishedHealth extends RollingHealth {
 }
 
 /**
- * Parses the record of a process. Returns `undefined` if it's damaged or comes from another
- * version.
+ * Parses the record of a process. Returns `undefined` if the record is damaged or comes from
+ * another version.
  */
 function published(text: string | undefined): Published | undefined {
   try {

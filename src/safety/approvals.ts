@@ -67,7 +67,7 @@ export interface Approval {
   readonly signature: string;
 }
 
-/** The facts about a call that an approval is bound to. */
+/** The facts about a call to which an approval is bound. */
 export interface ApprovedCall {
   readonly callId: string;
   readonly toolName: string;
@@ -78,8 +78,8 @@ export interface ApprovedCall {
 }
 
 /**
- * Included in the signature, so that a signature for one purpose or version can't be used for
- * another.
+ * A text that is part of the signed data, so that a signature for one purpose or version can't be
+ * used for another.
  */
 export const PENDING = 'tooldex/pending/v3';
 const APPROVAL = 'tooldex/approval/v3';

@@ -11,7 +11,7 @@ const ALL_LABELS: readonly FlowLabel[] = Object.freeze(['private', 'untrusted'])
 
 /**
  * Returns the labels that a call adds to its conversation. A tool that doesn't declare `reads` adds
- * no labels, or all labels with `strict`.
+ * no labels or, with `strict`, all labels.
  */
 function labelsOf({ reads, inferred }: ToolEntry, isStrict: boolean): readonly FlowLabel[] {
   if (!inferred.includes('reads')) return reads;
@@ -20,7 +20,7 @@ function labelsOf({ reads, inferred }: ToolEntry, isStrict: boolean): readonly F
 
 /**
  * Returns true if calls of this tool can reach people other than the user. For a tool that doesn't
- * declare `sends`, returns true if it declares network access, or with `strict`.
+ * declare `sends`, returns true if the tool declares network access or `strict` is set.
  */
 export function sendsOutside(
   { sends, inferred, sideEffects, executionCategory }: ToolEntry,

@@ -321,8 +321,8 @@ function isRetryable(code: ToolErrorCode, attempts: number): boolean {
 }
 
 /**
- * Formats a policy's reason as a sentence. Policies write reasons for users, so they may contain
- * anything.
+ * Formats a policy's reason as a sentence. Policies write reasons for users, so a reason may
+ * contain anything.
  */
 function sentence(reason: string): string {
   const text = reason.split('\n').map(withoutSecrets).join('\n').trim();

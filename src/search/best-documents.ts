@@ -24,8 +24,8 @@ export interface Candidates {
 }
 
 /**
- * The number of documents with the highest bounds that are scored first. All other documents then have a minimum
- * score to reach.
+ * The number of documents with the highest bounds that are scored first. After that, all other
+ * documents must reach a minimum score.
  */
 const FIRST_SCORED = 16;
 /** Makes sure that a bound is still an upper bound after rounding. */

@@ -60,8 +60,8 @@ function linesOf(table: string): readonly (readonly string[])[] {
 }
 
 /**
- * Words with about the same meaning when describing tools, in one group per meaning. The groups are
- * based on typical wordings of tools and requests, not on any data set.
+ * Groups of words that have about the same meaning in descriptions of tools. The groups are based
+ * on typical wordings of tools and requests, not on any data set.
  */
 const SYNONYMS =
   'get fetch retrieve obtain lookup | delete remove erase discard | create make add generate produce compose | ' +

@@ -45,8 +45,8 @@ interface Confusion {
   /** The number of requests for which the tools were confused. */
   readonly requests: number;
   /**
-   * Words in these requests that neither tool contains. As keywords of the wanted tool, they would
-   * tell the two tools apart.
+   * Words in these requests that neither tool contains. As keywords of the wanted tool, these words
+   * would tell the two tools apart.
    */
   readonly words: readonly string[];
 }

@@ -30,8 +30,8 @@ const MAX_FILE_BYTES = 1_048_576;
 /** Maximum number of entries in one listing. */
 const MAX_ENTRIES = 1_000;
 /**
- * Maximum number of entries examined by one walk or in one folder. A large repository has that
- * many, and examining them takes a few seconds.
+ * Maximum number of entries examined by one walk or in one folder. A large repository has about
+ * that many entries, and examining them takes a few seconds.
  */
 const MAX_WALK_ENTRIES = 50_000;
 /** Maximum depth of a walk. Deeper folders are a mistake or an attack. */

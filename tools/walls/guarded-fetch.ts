@@ -53,8 +53,8 @@ const MAX_REDIRECTS = 5;
 const REDIRECTS = new Set([301, 302, 303, 307, 308]);
 
 /**
- * Headers that determine where a request goes or how it's framed. Callers mustn't set them, because
- * they could redirect the request to an unchecked server.
+ * Headers that determine where a request goes or how it's framed. Callers mustn't set these
+ * headers, because they could redirect the request to an unchecked server.
  */
 const OWN_HEADERS = new Set([
   'host',

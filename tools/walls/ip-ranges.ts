@@ -6,7 +6,8 @@ type AddressClass = 'public' | 'private' | 'forbidden';
 type Range = readonly [address: string, prefix: number];
 
 /**
- * Addresses of the user's machine and network. Tools may only reach them if the caller allows it.
+ * Addresses of the user's machine and network. Tools may reach these addresses only if the caller
+ * allows it.
  */
 const PRIVATE_V4 = ranges('ipv4', [
   ['10.0.0.0', 8],

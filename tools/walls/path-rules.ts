@@ -10,8 +10,8 @@ const SHOWN_LENGTH = 200;
 /**
  * Patterns for files and folders that usually contain secrets, at any depth.
  *
- * File tools match names against this list. Git tools pass it to git, which understands the same
- * patterns.
+ * File tools match names against this list. Git tools pass the list to git, which understands the
+ * same patterns.
  */
 export const SECRET_PATTERNS: readonly string[] = Object.freeze([
   ...[

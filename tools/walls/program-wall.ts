@@ -20,8 +20,8 @@ const MAX_ARGUMENT_BYTES = 128 * 1024;
 /** Maximum size in bytes of a program's standard input: a long document. */
 const MAX_INPUT_BYTES = 1024 * 1024;
 /**
- * Milliseconds to wait for a program's last output after it has ended. All of it is already in the
- * pipes.
+ * Milliseconds to wait for a program's last output after it has ended. All of this output is
+ * already in the pipes.
  */
 const PIPE_GRACE_MS = 100;
 
@@ -108,8 +108,8 @@ export interface ProgramResult {
  *
  * When the call ends, the program and its whole process group are killed. A descendant that has
  * left the group (`setsid`, or `detached` in Node) survives, because Node can't find it. The call
- * doesn't wait for such a descendant, and its output is no longer read. If you have to stop it, run
- * the whole agent in a container.
+ * doesn't wait for such a descendant, and its output is no longer read. If you have to stop such a
+ * descendant, run the whole agent in a container.
  */
 export class ProgramWall {
   readonly root: string;
@@ -298,7 +298,8 @@ function launch(
     const stderr = new OutputBuffer(maxOutputBytes, keep);
     let timedOut = false;
 
-    // A descendant that left the group may still have the pipes open. The call doesn't wait for it.
+    // A descendant that left the group may still have the pipes open. The call doesn't wait for
+    // that descendant.
     const closePipes = () => {
       child.stdout?.destroy();
       child.stderr?.destroy();

@@ -162,7 +162,7 @@ function withoutTrailingDots(hostname: string): string {
 }
 
 /**
- * Returns the error for a refused URL. The message only contains the URL's origin, because paths
+ * Returns the error for a refused URL. The message contains only the URL's origin, because paths
  * and queries may contain secrets.
  */
 function refused(url: URL, why: string): ToolError {

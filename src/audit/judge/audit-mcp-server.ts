@@ -39,7 +39,7 @@ export interface McpAuditOptions extends Pick<AuditOptions, 'observed' | 'known'
   readonly listing?: unknown;
   /**
    * Environment variables for the server's process, in addition to PATH. The process gets no other
-   * variables, and an empty HOME.
+   * variables, and its HOME is an empty folder.
    * @default none
    */
   readonly env?: Readonly<Record<string, string>>;
@@ -97,8 +97,8 @@ interface Installed {
  *
  * To get the declarations from `tools/list`, the audit starts the server with an empty HOME and
  * without this process's environment variables. If you pass `listing`, it doesn't start the server.
- * The audit installs packages only if `install` is set. It looks for the package of an `npx`
- * command in `node_modules`, the global packages and npx's cache.
+ * The audit installs packages only if `install` is set. To find the package of an `npx` command,
+ * the audit looks in `node_modules`, the global packages and npx's cache.
  *
  * @param server A folder, a file, a package name, a command (`npx -y some-server`, `node
  * server.js`), or settings as in `readMcpSettings`. Environment variables that look like API keys

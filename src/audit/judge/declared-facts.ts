@@ -19,8 +19,8 @@ interface DeclaredAxes {
 }
 
 /**
- * The facts that a tool declares. Facts that it doesn't declare are missing, even if they have a
- * default.
+ * The facts that a tool declares. Facts that the tool doesn't declare are missing, even if they
+ * have a default.
  */
 export interface DeclaredFacts {
   readonly readOnly?: boolean;

@@ -265,7 +265,7 @@ function* findingsOfAxes(
       write,
       ': a call that is answered from the cache changes nothing',
     );
-  // If the tool lies about being read-only, these findings would only repeat that.
+  // If the tool lies about being read-only, these findings would only repeat that lie.
   if (write !== undefined && readOnly !== true) {
     if (sideEffects.length > 0 && sideEffects.every((each) => READING.has(each)))
       yield lies('sideEffects', listOf(sideEffects), write);

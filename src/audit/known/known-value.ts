@@ -11,7 +11,7 @@ export type KnownValue =
   | { readonly [key: string]: KnownValue };
 
 /**
- * What you know about calls and programs: `{calls: {'some-client.sync': 'write'}, programs:
+ * Your own knowledge about calls and programs: `{calls: {'some-client.sync': 'write'}, programs:
  * {deployctl: 'unknown'}}`.
  */
 export interface AuditKnowledge {

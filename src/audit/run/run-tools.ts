@@ -36,7 +36,10 @@ export interface RunOptions {
    * @default none
    */
   readonly inputs?: Readonly<Record<string, readonly unknown[]>> | undefined;
-  /** Runs tools without examples with a minimal input that fits their schema. @default false */
+  /**
+   * Also runs tools that have no examples, with a minimal input that fits the tool's schema.
+   * @default false
+   */
   readonly generate?: boolean | undefined;
   /** Also runs tools that need approval. @default false */
   readonly unsafe?: boolean | undefined;
@@ -147,7 +150,7 @@ export async function runTools(
 const nameOf = ({ name, providers }: ToolEntry) =>
   providers[0]?.name === 'mcp' ? String(providers[0].config?.['tool']) : name;
 
-/** Returns the inputs to run a tool with, or the reason why it doesn't run. */
+/** Returns the inputs to run a tool with, or the reason why the tool doesn't run. */
 function inputsOf(
   entry: ToolEntry,
   { inputs = {}, generate = false, unsafe = false }: RunOptions,
@@ -280,8 +283,8 @@ function readRecord({ record }: Scratch, from: number): readonly Seen[] {
 }
 
 /**
- * Returns the effects of recorded calls. A write in the scratch folder is only an effect if it
- * changed something.
+ * Returns the effects of recorded calls. A write in the scratch folder counts as an effect only if
+ * it changed something.
  */
 function effectsIn(
   records: readonly Seen[],

@@ -233,8 +233,8 @@ export class Classes {
   }
 
   /**
-   * Returns an instance of a class. If the program hasn't created any instance, it returns a
-   * representative one.
+   * Returns an instance of a class. If the program hasn't created any instance, returns a
+   * representative instance.
    */
   instanceOf(cls: ClassValue): Obj {
     const known = this.instances.get(cls.node)?.[0] ?? this.standIns.get(cls);

@@ -108,7 +108,7 @@ export class Handlers {
     return this.names.has(text) ? text : undefined;
   }
 
-  /** Returns the tool's name in a value, if the value contains exactly one. */
+  /** Returns the tool's name in a value, if the value contains the name of exactly one tool. */
   #nameOf(value: Value): string | undefined {
     if (value.t !== 'obj' && value.t !== 'class') return this.#toolNamed(value);
     const [name, ...more] = this.#named.get(value) ?? [];
@@ -137,8 +137,8 @@ export class Handlers {
   }
 
   /**
-   * Returns the fields of a schema. The schema comes from a package, or is a plain object whose
-   * values do.
+   * Returns the fields of a schema. The schema comes from a package, or is a plain object of
+   * schemas from a package.
    */
   #shapeIn(value: Value, depth = 2): Obj | undefined {
     if (value.t === 'external') return value.shape;
@@ -244,7 +244,7 @@ export class Handlers {
     }
   }
 
-  /** Finds the classes without an instance, and looks for code that creates one. */
+  /** Finds the classes without an instance, and looks for code that creates an instance. */
   makers(program: Program, folder: string): void {
     const { instances, standIns } = this.interpreter.classes;
     const names = [...standIns.keys()].flatMap(({ node }) =>

@@ -85,8 +85,8 @@ export class Interpreter {
   }
 
   /**
-   * Clears the cached results of functions, because results of one tool's call aren't valid for the
-   * next.
+   * Clears the cached results of functions, because the results for one tool's call aren't valid
+   * for the next tool's call.
    */
   forget(): void {
     this.#memo = new Map();
@@ -192,7 +192,8 @@ export class Interpreter {
   }
 
   /**
-   * Follows the statements of a module. A statement that reaches its limit doesn't stop the others.
+   * Follows the statements of a module. If a statement reaches its limit, the statements after it
+   * are still followed.
    */
   #body(body: readonly Node[], scope: Scope): void {
     const { m } = this;

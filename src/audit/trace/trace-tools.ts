@@ -376,7 +376,7 @@ const strength = ({ certainty, argument }: Effect): number =>
 
 /**
  * Returns true if the changed memory reaches an answer, or if another tool reads the memory in a
- * different function. Locks, rate limits and counters are only read in the function that changes
+ * different function. Locks, rate limits and counters are read only in the function that changes
  * them.
  */
 function isSeen(state: string, traced: Traced, handled: readonly Traced[]): boolean {

@@ -67,15 +67,15 @@ export interface ClassValue {
   /** The prototype, which contains the methods of the class's instances. */
   readonly methods: Obj;
 }
-/** A value that is only computed when it's read, such as an import or getter. */
+/** A value that is computed only when it's read, such as an import or getter. */
 interface Accessor {
   readonly t: 'accessor';
   readonly get: (self: Value, place: Place) => Value;
   readonly set?: Value | undefined;
 }
 /**
- * A member of a Node builtin or a global (module `global`). In the path, `()` means the result of a
- * call.
+ * A member of a built-in module of Node, or of a global object (module `global`). In the path, `()`
+ * means the result of a call.
  */
 export interface Native {
   readonly t: 'native';
@@ -232,7 +232,7 @@ export function join(...values: readonly Value[]): Value {
 
 /**
  * Adds a value to an object under an unknown key. The new value may replace any old value that
- * isn't a method. A method is only replaced by a value that is neither plain data nor a method.
+ * isn't a method. A method is replaced only by a value that is neither plain data nor a method.
  *
  * @returns A function that restores the object.
  */

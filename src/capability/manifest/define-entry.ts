@@ -8,8 +8,8 @@ import { definitionOf, type Execute, type ToolDefinition } from '../../tool/tool
 import { type ManifestEntry } from './manifest-entry.js';
 
 /**
- * The conversions for each kind of value that manifests write differently than tool options. The
- * values have already been checked.
+ * The conversions for each kind of value that is written differently in manifests than in tool
+ * options. The values have already been checked.
  *
  * Seconds become milliseconds. `default_timeout: 0` becomes `undefined`, so that the executor's
  * default applies. `auth.envs` becomes a map that says whether each variable is required.

@@ -31,7 +31,10 @@ interface EntryList {
   readonly base: Path;
   /** Warnings about keys that occur twice. Paths start at the top of the text. */
   readonly findings: readonly EntryFinding[];
-  /** Returns the position of a value, or of the nearest enclosing value if it's missing. */
+  /**
+   * Returns the position of a value. If the value is missing, returns the position of the nearest
+   * enclosing value.
+   */
   readonly positionAt: (path: Path) => Position;
 }
 

@@ -103,7 +103,7 @@ export async function findManifestFiles(folder: string): Promise<FolderFiles> {
   return { files, issues };
 }
 
-/** Returns the persona that owns the manifest at a path, based on its folders. */
+/** Returns the persona that owns the manifest at a path, based on the folders in the path. */
 export function personaOfPath(path: string): string | undefined {
   return OF_PERSONA.exec(path)?.[1];
 }
@@ -140,8 +140,8 @@ const READ_FAULTS: Readonly<Record<string, string>> = {
  * Returns a file's name for messages: its path relative to the working directory, with `/`.
  *
  * If the file and the working directory share only the file system's root, a relative path would
- * reveal the absolute path. The name is then relative to a parent folder, starting with that
- * folder's name.
+ * reveal the absolute path. In that case, the name is relative to a parent folder and starts with
+ * that folder's name.
  */
 export function shownPath(path: string, above = dirname(path), directory = process.cwd()): string {
   const steps = relative(directory, path).split(sep);

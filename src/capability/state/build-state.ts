@@ -83,7 +83,7 @@ export const EMPTY: CapabilityState = Object.freeze({
 });
 
 /**
- * Builds the next state. If a tool's content is unchanged, its object is kept.
+ * Builds the next state. If a tool's content is unchanged, the tool's object is kept.
  *
  * If several tools have the same owner and name, the program's tool is used, else the tool from a
  * file, else the tool from a source. All other tools with that owner and name are reported. A tool

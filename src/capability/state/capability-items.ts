@@ -15,7 +15,7 @@ import type { DeclaredTool } from '../manifest/read-manifest.js';
  * read them.
  */
 export interface CapabilityTool {
-  /** The persona that owns the item, spelled as its owner spells it. `null` for shared items. */
+  /** The persona that owns the item, with its name spelled as declared. `null` for shared items. */
   readonly owner: string | null;
   readonly name: string;
   readonly entry: ToolEntry;
@@ -72,7 +72,7 @@ export interface CapabilitySkill extends WorkItem<'skill'> {
   readonly version: string;
   readonly capabilityTags: readonly string[];
   readonly requiredCapabilities: readonly string[];
-  /** True if all its tools exist and can be used now. */
+  /** True if all tools of the skill exist and can be used now. */
   readonly available: boolean;
 }
 
@@ -80,7 +80,7 @@ export interface CapabilitySkill extends WorkItem<'skill'> {
 export interface CapabilityTask extends WorkItem<'task'> {
   readonly requiredSkills: readonly string[];
   readonly tags: readonly string[];
-  /** True if all its skills and tools exist and can be used now. */
+  /** True if all skills and tools of the task exist and can be used now. */
   readonly available: boolean;
 }
 
@@ -97,7 +97,7 @@ export interface CapabilityJob extends WorkItem<'job'> {
   readonly health: HealthSummary;
   /** The last run. */
   readonly lastRun: Sample | null;
-  /** True if all its skills and tools exist and can be used now. */
+  /** True if all skills and tools of the job exist and can be used now. */
   readonly available: boolean;
 }
 

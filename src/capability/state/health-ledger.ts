@@ -64,8 +64,8 @@ interface RouterFacts {
 }
 
 /**
- * Maximum number of tools and providers whose state is remembered. The least recently used are
- * dropped, because tools come and go.
+ * Maximum number of tools and providers whose state is remembered. The tools and providers that
+ * were used least recently are dropped, because tools come and go.
  */
 const MOST_REMEMBERED = 10_000;
 
@@ -93,7 +93,7 @@ export class HealthLedger {
   }
 
   /**
-   * Reads the records of other processes, if the log supports that. If reading fails, this
+   * Reads the records of other processes, if the log supports this. If reading fails, this
    * process's own numbers are kept.
    */
   async load(): Promise<void> {

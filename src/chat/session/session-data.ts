@@ -36,7 +36,7 @@ export const sessionFields = {
    * decide again.
    */
   storeIdentity: z.string().max(512).exactOptional(),
-  /** Passed to tools as `context.context`, unless the engine has a context. */
+  /** The value that tools receive as `context.context`, unless the engine has a context. */
   context: json.exactOptional(),
   job: z.string().exactOptional(),
   /** The start of the job's first run, in milliseconds since 1970. */

@@ -256,7 +256,8 @@ export class Session {
   }
 
   /**
-   * Approves a call. The call runs when the session continues, if it still is as the user saw it.
+   * Approves a call. The call runs when the session continues, unless it has changed since the user
+   * saw it.
    *
    * @param options `input`: other arguments, if the user changed them. Changed arguments are
    * checked like any arguments, and need approval again if they're more dangerous. `grant`: further
@@ -300,8 +301,8 @@ export class Session {
   }
 
   /**
-   * Continues with the user's text. If one question is pending, the text is its answer. If the
-   * question doesn't accept the answer, `refused` is set, and the question stays pending.
+   * Continues with the user's text. If one question is pending, the text answers that question. If
+   * the question doesn't accept the answer, `refused` is set, and the question stays pending.
    *
    * @throws ToolError `INVALID_STATE` if manual calls or several questions are pending.
    */

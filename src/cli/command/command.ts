@@ -30,8 +30,8 @@ export interface Command<O extends Options = Options> {
 }
 
 /**
- * Returns a command whose options have the types declared in its table. Every command supports
- * `--json`.
+ * Returns a command whose options have the types declared in its table of options. Every command
+ * supports `--json`.
  */
 export function command<O extends Options>(declared: Command<O>): Command {
   const options = { ...declared.options, json: flag('print JSON') };

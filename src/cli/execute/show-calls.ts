@@ -211,7 +211,9 @@ function shownValue(outcome: Extract<ToolOutcome, { value?: unknown }>): unknown
   return data === undefined ? inspect(outcome.value) : data;
 }
 
-/** The maximum length of a progress line, because a tool may report whole pages. */
+/**
+ * The maximum length of a progress line. There is a limit because a tool may report whole pages.
+ */
 const MOST_SHOWN = 160;
 
 /** Returns a line for the progress that a tool reports. */

@@ -66,7 +66,7 @@ export function reportProblems(terminal: Terminal, problems: readonly LoadProble
 
 /**
  * Loads the bundled tools, or the tools in the user's files, manifests, OpenAPI document and MCP
- * servers. If two tools have the same name, the first in this order wins.
+ * servers. If two tools have the same name, the first tool in this order is used.
  */
 export async function loadRegistry(
   { terminal, cwd, imports, options }: LoadContext,

@@ -254,7 +254,9 @@ function ForOperators({ name, address, parameters }: OperatorProps) {
   `;
 }
 
-/** Lets an operator run a tool with arguments they type, under the server's policy. */
+/**
+ * Lets an operator type arguments and run a tool with these arguments, under the server's policy.
+ */
 function TryIt({ name, parameters }: Omit<OperatorProps, 'address'>) {
   const [tried, setTried] = useState<Tried>();
   const { act, isBusy, alert } = useAction();

@@ -134,7 +134,8 @@ interface RunOptions {
 }
 
 /**
- * Runs calls that another framework makes, after the user's approval where the policy requires it.
+ * Runs the calls that another framework makes. If the policy requires approval, a call runs only
+ * after the user has approved it.
  *
  * Frameworks ask a user before a call runs, and only report that the user approved. So the executor
  * stores the call that the user was asked about. An approval covers only this exact call. The call
@@ -243,7 +244,7 @@ export function isSameInput(one: unknown, other: unknown): boolean {
  * Returns the result of a call.
  *
  * @throws ToolError with the text from `readOutcome` if there is no result. The code is the
- * outcome's for `error`, `INVALID_APPROVAL` for `approval_required`, and `NOT_EXECUTABLE` for
+ * outcome's code for `error`, `INVALID_APPROVAL` for `approval_required`, and `NOT_EXECUTABLE` for
  * `denied`, `manual`, and `ask_user`. `details` contains the outcome's `status`, and `pending` if a
  * user has to answer.
  */

@@ -278,8 +278,9 @@ function isBare({ category, keywords, sideEffects, inferred }: ToolEntry): boole
 const AXES = ['priority', 'accessMode', 'dangerLevel', 'executionCategory', 'costTier'] as const;
 
 /**
- * Returns true if a tool without a value is hard to find because most tools have it. There must be
- * more tools than a model sees at once, and at least three quarters of them must have the value.
+ * Returns true if most tools have a value, so that a tool without a value is hard to find. There
+ * must be more tools than a model sees at once, and at least three quarters of the tools must have
+ * a value.
  */
 function isUsual(tools: readonly LintedTool[], has: (entry: ToolEntry) => boolean): boolean {
   return (

@@ -134,8 +134,8 @@ export async function clientMaker({
     createClient({
       ...SETTINGS,
       ...(url !== undefined && { url }),
-      // Closes a socket that has been silent for this long. On a working socket, the answers to
-      // pings prevent that.
+      // Closes a socket that has been silent for three times the timeout. On a working socket, the
+      // answers to pings arrive more often than that.
       pingInterval: timeoutMs / 2,
       socket: {
         ...socket,
