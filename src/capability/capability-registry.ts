@@ -328,7 +328,7 @@ export class CapabilityRegistry {
     const sources = [...this.#inputs.sources];
     sources[index] = sourceContent(name, tools, sources[index]);
     const inputs = { ...this.#inputs, sources };
-    // Before the first refresh, the announcement is only stored.
+    // Before the first refresh, the announcement is stored but not applied.
     if (this.#state === EMPTY) this.#inputs = inputs;
     else this.#take(inputs);
   }

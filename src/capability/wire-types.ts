@@ -1,5 +1,5 @@
-// Only the summary and its items are exported by name. Types of their parts are declared inline, so
-// that users' declarations can contain them.
+// Only the summary and its items are exported by name. The types of their parts are declared
+// inline, so that a user's generated declarations can contain these types.
 
 interface ItemWire {
   readonly name: string;

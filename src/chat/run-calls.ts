@@ -129,8 +129,8 @@ async function executeAll(
  * Makes sure that no other copy of the session has run this call, because a snapshot can be loaded
  * and continued twice.
  *
- * @throws ToolError `ALREADY_RESOLVED` if another copy has run the call. In this copy, the call
- * stays uncertain.
+ * @throws ToolError `ALREADY_RESOLVED` if another copy has run the call. In this copy of the
+ * session, the call stays uncertain.
  */
 async function claim(run: ChatRun, executor: ToolExecutor, call: CallRecord): Promise<void> {
   const { origin, storeIdentity } = run.options;

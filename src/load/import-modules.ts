@@ -37,8 +37,8 @@ export const IMPORT_DEADLINE_MS = 30_000;
 /**
  * Imports each file. If a file fails, all other files are still imported.
  *
- * TypeScript is loaded with tsx and the user's tsconfig. Without tsx, Node imports the file if it
- * can strip types. If Node can't strip types, the import fails.
+ * TypeScript is loaded with tsx and the user's tsconfig. Without tsx, the file is imported by Node
+ * if Node can strip types. If Node can't strip types, the import fails.
  */
 export async function* importModules(
   files: readonly string[],

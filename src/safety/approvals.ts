@@ -311,7 +311,7 @@ export class Approvals {
   }
 }
 
-/** The fields that an approval is bound to, and their names in messages. */
+/** The fields to which an approval is bound, and their names in messages. */
 const BOUND = Object.freeze([
   ['callId', 'id'],
   ['toolName', 'tool'],

@@ -80,7 +80,7 @@ export function chainOf(
 const callOf = ({ toolName, callId }: FlowCause) =>
   `\`${plainOrQuoted(toolName)}\` (call ${plainOrQuoted(callId.slice(0, 64))})`;
 
-/** Quotes an id chosen by a model if it could be mistaken for part of the explanation. */
+/** Returns a model's id in quotes if the id could be mistaken for part of the explanation. */
 function plainOrQuoted(text: string): string {
   return /^[\w.:-]*$/.test(text) ? text : JSON.stringify(hiddenWritten(text));
 }

@@ -24,7 +24,8 @@ export function matchesPattern(pattern: string, text: string): boolean {
 }
 
 /**
- * Returns a key pattern in canonical form. Call it only with patterns that pass `expectedPattern`.
+ * Returns a key pattern in canonical form. Call this function only with patterns that pass
+ * `expectedPattern`.
  */
 export function canonicalPattern(pattern: string): string {
   return canonicalKey(pattern.replace(/\\([?{}[\]])/g, '$1'));

@@ -416,8 +416,8 @@ function carriedOver(
 }
 
 /**
- * Keeps all guaranteed tools, and fills the rest of the limit with the first other tools. Reports
- * the remaining tools as dropped.
+ * Keeps all guaranteed tools, and then the first other tools up to the limit. Reports the remaining
+ * tools as dropped.
  */
 function withinCount(
   wishes: readonly Wish[],

@@ -129,7 +129,8 @@ async function follow(
   let origin: string | undefined;
   for (;;) {
     const checked: CheckedUrl = await untilStopped(() => wall.check(target), stop);
-    // Tokens and cookies are only for the first origin. Once dropped, they're never sent again.
+    // Tokens and cookies are meant only for the first origin. Once dropped, they're never sent
+    // again.
     if (origin !== undefined && checked.url.origin !== origin) headers = {};
     origin = checked.url.origin;
     const response = await send(checked, { method, headers, body }, stop);

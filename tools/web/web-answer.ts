@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { fail, isToolError, type ToolResult } from '../../src/index.js';
 import type { FetchAnswer } from '../walls/guarded-fetch.js';
 
-/** Maximum length of a URL in characters. Servers usually accept this much. */
+/** Maximum length of a URL in characters. Servers usually accept a URL of this length. */
 const MAX_URL_LENGTH = 8_192;
 
 /**

@@ -27,7 +27,7 @@ export interface DeclaredFacts {
   readonly destructive?: boolean;
   readonly idempotent?: boolean;
   readonly openWorld?: boolean;
-  /** Missing for tools of MCP servers, which only have annotations. */
+  /** Missing for tools of MCP servers, which have nothing but annotations. */
   readonly axes?: DeclaredAxes;
 }
 

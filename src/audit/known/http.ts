@@ -23,7 +23,7 @@ const THINGS_OF_WORK =
   /[/:_.-](?:message|comment|issue|ticket|task|note|post|page|item|record|row|file|folder|document|project|label|tag|deployment|release|pull|merge_request|job|run|repo|repositorie|gist|reaction|vote|like|tweet|email|mail|notification|alert|incident|thing)s?(?:\/x)?\/?(?:$|[?#])/i;
 const THINGS_OF_BUSINESS =
   /[/:_.-](?:charge|refund|payment|payout|order|transfer|invoice|customer|user|account|webhook|hook|member|team|group|channel|contact|lead|deal|product|reservation|booking|subscription|key|secret|collection|table|database|bucket|object)s?(?:\/x)?\/?(?:$|[?#])/i;
-/** Words in an address that show that a POST may only read. */
+/** Words in an address that show that a POST may be just a read. */
 const ASKS =
   /(?:^|[/_.:?=-])(?:_?m?search|query|queries|find|lookup|list|graphql|gql|rpc|jsonrpc|batch_?get|read|count|validate|analy[sz]e|explain|similar|recommend(?:ations)?|embeddings?|completions?|v\d+\/messages$|generate|translate|token|oauth|login|auth|scrape|crawl|extract|parse|convert|batch|map|preview|estimate|compile|check|compare|rank|rerank|classify|detect|simulate|diff)(?:$|[/?#:_.-])/i;
 const GRAPHQL_READ = /^\s*(?:#[^\n]*\n\s*)*(?:query\b|\{)/;

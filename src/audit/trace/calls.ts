@@ -339,7 +339,7 @@ export class Calls {
     const parsed = validated(m, name, args, external.shape);
     if (parsed !== undefined) return parsed;
     if (name === 'promisify' || name === 'pify') return args[0] ?? UNKNOWN;
-    // Functions for lists return items of the list. All other functions return new values.
+    // Functions that work on lists return items of the list. All other functions return new values.
     const given =
       isListed && OF_DATA.test(pkg)
         ? unknownLike(...args.filter((arg) => !isCallable(arg)))

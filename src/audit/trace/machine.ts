@@ -110,7 +110,7 @@ export class Machine {
   readonly via: Place[] = [];
   readonly stack: { readonly node: Node; readonly name: string }[] = [];
   run = new Run();
-  /** Memory that the code tests before setting it, such as a cache. */
+  /** Memory that the code tests before it sets the memory, such as a cache. */
   readonly once = new Set<string>();
   /** The memory that a `finally` restores. */
   readonly released = new Set<string>();

@@ -165,7 +165,7 @@ export const unknownLike = (...values: readonly Value[]): Unknown =>
  */
 export const unread = (what: string): Value => unknown([`unread:${what}`], false);
 
-/** Returns true for plain data. Plain data only has built-in methods. */
+/** Returns true for plain data. Plain data has only built-in methods. */
 export function isData(value: Value): boolean {
   if (value.t === 'unknown') return value.data;
   return value.t === 'const' || (value.t === 'union' && value.of.every(isData));

@@ -85,9 +85,10 @@ export const EMPTY: CapabilityState = Object.freeze({
 /**
  * Builds the next state. If a tool's content is unchanged, the tool's object is kept.
  *
- * If several tools have the same owner and name, the program's tool is used, else the tool from a
- * file, else the tool from a source. All other tools with that owner and name are reported. A tool
- * without a function is joined with the source's tool that answers its calls.
+ * If several tools have the same owner and name, the program's own tool comes first, then a tool
+ * from a file, then a tool from a source. Only the first is used. All other tools with the same
+ * owner and name are reported. A tool without a function is joined with the source's tool that
+ * answers its calls.
  */
 export function build(inputs: Inputs, live: LiveFacts, before: CapabilityState): CapabilityState {
   const { files, sources, code } = inputs;

@@ -92,10 +92,11 @@ export let keptSession: (data: SessionData, keep: Keep) => Session;
  * A conversation with tools, as an immutable value: every operation returns a new session and
  * leaves this one unchanged.
  *
- * Decisions about pending calls (`submitToolResult`, `answer`, `approve`, `deny`) are only
- * recorded, in any order and in any process. When nothing is pending any more, `continue` calls the
- * model again. For a decision that doesn't fit its call, these methods return `{ ok: false, error
- * }`. An operation that the status doesn't allow throws `INVALID_STATE`.
+ * Decisions about pending calls (`submitToolResult`, `answer`, `approve`, `deny`) are recorded but
+ * not carried out yet. You can make decisions in any order and in any process. When nothing is
+ * pending any more, `continue` calls the model again. For a decision that doesn't fit its call,
+ * these methods return `{ ok: false, error }`. An operation that the status doesn't allow throws
+ * `INVALID_STATE`.
  *
  * If you continue the same session twice, its calls run twice. If that can happen, or if a process
  * may end in the middle of a run, use a `SessionStore`.
