@@ -252,7 +252,7 @@ interface KnownTools {
 
 /**
  * Executors created for tools that were passed without an executor. An executor is kept as long as
- * its tools, because it remembers which calls ran.
+ * its tools, because the executor remembers which calls ran.
  */
 const executors = new WeakMap<object, KnownTools>();
 

@@ -16,7 +16,7 @@ import { abortError, describeFailure, retryAfterOf, runAttempt } from './run-att
 /** The options of one call through a router. */
 export interface CallOptions {
   /**
-   * True if the call may be repeated, because it's readonly or idempotent.
+   * True if the call is readonly or idempotent, so that it may be repeated.
    *
    * If false, a failure is thrown at once: a request without a response may have had an effect, and
    * the next provider would repeat it. After `PROVIDER_UNAVAILABLE`, the next provider is still

@@ -52,7 +52,7 @@ const ROUNDS = 3;
 
 /**
  * Refuses a real path that now leads elsewhere because a folder on the way was replaced with a
- * link. With `opened`, also refuses if a different file was opened.
+ * link. With `opened`, also refuses the path if a different file was opened.
  *
  * The function is synchronous, to leave as little time as possible between the check and the use.
  * In one round, a link that is swapped between the two system calls could go unnoticed. Several

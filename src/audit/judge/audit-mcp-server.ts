@@ -96,7 +96,7 @@ interface Installed {
  * code. Calls no tool unless `run` is set.
  *
  * To get the declarations from `tools/list`, the audit starts the server with an empty HOME and
- * without this process's environment variables. If you pass `listing`, it doesn't start the server.
+ * without this process's environment variables. If you pass `listing`, the server isn't started.
  * The audit installs packages only if `install` is set. To find the package of an `npx` command,
  * the audit looks in `node_modules`, the global packages and npx's cache.
  *

@@ -16,7 +16,7 @@ export interface Seen {
   readonly targets: readonly string[];
   /** True if the call wasn't carried out because it would write outside the tool's folder. */
   readonly refused: boolean;
-  /** The functions on the stack as `file:line`, innermost first, without Node's own. */
+  /** The functions on the stack as `file:line`, innermost first, without Node's own functions. */
   readonly frames: readonly string[];
 }
 

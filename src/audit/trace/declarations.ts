@@ -68,7 +68,8 @@ export function walk(below: unknown, visit: (node: Node) => boolean): void {
 }
 
 /**
- * Collects the names that code reassigns, because they may have a different value at the next call.
+ * Collects the names that code reassigns, because these names may have a different value at the
+ * next call.
  */
 export function noteAssigned(body: readonly Node[], into: Set<string>): void {
   walk(body, (node) => {

@@ -53,8 +53,8 @@ interface Traced {
 }
 
 /**
- * The share of tools above which a common write, such as a log, is treated as the server's own
- * effect.
+ * The minimum share of tools that must make the same write, such as a log entry, for the write to
+ * be treated as the server's own effect.
  */
 const BOOKED = 0.8;
 const MAX_BOOT_STEPS = 12_000_000;

@@ -108,8 +108,8 @@ export interface LoadedEntry {
 /** The tools in manifest files, and the problems found in them. */
 export interface LoadedManifest {
   /**
-   * The tools in the order of files and entries. Several personas may have tools with the same
-   * name, unless you requested one persona.
+   * The tools, in the order in which the files are listed and the tools occur in them. Several
+   * personas may have tools with the same name, unless you requested one persona.
    */
   readonly definitions: readonly ToolDefinition[];
   /** The same tools, each with its text in the file. */

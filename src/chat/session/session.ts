@@ -282,7 +282,7 @@ export class Session {
     return this.#decide(callId, { kind: 'deny', reason });
   }
 
-  /** Runs a call again if it's unknown whether it ran. The call's effect may happen twice. */
+  /** Reruns a call whose outcome is unknown. The call's effect may happen twice. */
   rerun(callId: string): DecisionResult {
     return this.#apply((data) => rerunCall(data, callId));
   }
