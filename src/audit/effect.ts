@@ -17,12 +17,12 @@ export type EffectKind =
 export interface CallEffect {
   readonly kind: EffectKind;
   /**
-   * `write`: the call changes something that outlasts it. `unknown`: the code doesn't show if it
-   * does.
+   * `write`: the call changes something that still exists afterwards. `unknown`: the code doesn't
+   * show whether the call changes anything.
    */
   readonly access: 'read' | 'write' | 'unknown';
   /**
-   * For a write: true if it overwrites, deletes or stops something, false if it only adds
+   * For a write: true if the call overwrites, deletes or stops something, false if it only adds
    * something, null if that's unknown.
    */
   readonly destructive: boolean | null;
@@ -35,8 +35,8 @@ export interface CallEffect {
 /** An effect of a tool, with the path from its handler to the call that causes it. */
 export interface Effect extends CallEffect {
   /**
-   * `does` if an ordinary call of the tool causes the effect. `may` if that depends on an argument,
-   * a variable or unknown code.
+   * `does` if an ordinary call of the tool causes the effect. `may` if the effect depends on an
+   * argument, a variable or unknown code.
    */
   readonly certainty: 'does' | 'may';
   /** The argument that decides whether the effect happens. Missing if no such argument is known. */
@@ -60,7 +60,7 @@ export interface TracedTool {
   readonly unknowns: readonly string[];
 }
 
-/** An effect, expressed as this package's metadata. `words` describe the effect in reports. */
+/** The tool metadata that matches an effect. Reports describe the effect with `words`. */
 interface Meaning {
   readonly words: string;
   readonly accessMode: AccessMode;
@@ -90,8 +90,8 @@ const writes = (words: string, ...places: readonly SideEffect[]): Meaning => ({
 });
 
 /**
- * The metadata for each kind of effect. Execution category, danger and annotations are derived from
- * it. Reading data on this machine isn't a side effect.
+ * The tool metadata for each kind of effect. Execution category, danger and annotations are derived
+ * from this metadata. Reading data on this machine isn't a side effect.
  */
 export const MEANING: Readonly<Record<EffectKind, KindMeaning>> = {
   'fs-read': {

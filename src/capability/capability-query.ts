@@ -33,17 +33,17 @@ export interface ToolQuery extends HealthQuery {
    * `['Atlas', '-shared']` for Atlas alone.
    */
   readonly personas?: OneOrMore;
-  /** Names of providers. A tool must have all of them. */
+  /** Names of providers. A tool must have all these providers. */
   readonly provider?: OneOrMore;
   /** A version range. If you pass several ranges, all must match. */
   readonly version?: OneOrMore;
-  /** Capability tags. A tool must have all of them. */
+  /** Capability tags. A tool must have all these tags. */
   readonly capability?: OneOrMore;
-  /** Side effects. A tool must have at least one of them. */
+  /** Side effects. A tool must have at least one of these side effects. */
   readonly sideEffect?: OneOrMore<SideEffect>;
-  /** Safety levels. A tool must have one of them. */
+  /** Safety levels. A tool must have one of these levels. */
   readonly safetyLevel?: OneOrMore<CapabilityTool['safetyLevel']>;
-  /** Matches tools that are available now if true, and tools that aren't available if false. */
+  /** Matches tools that are available now (`true`), or tools that aren't available (`false`). */
   readonly available?: boolean;
   /** Conditions on the tool's metadata. */
   readonly filter?: ToolFilter;
@@ -53,38 +53,38 @@ export interface ToolQuery extends HealthQuery {
 interface WorkQuery {
   /** The owners, in the syntax of `parsePersonas`. */
   readonly personas?: OneOrMore;
-  /** Names of required tools. The item must require all of them. */
+  /** Names of required tools. The item must require all these tools. */
   readonly tool?: OneOrMore;
   /**
-   * Matches items whose requirements are all available now if true, and all other items if false.
+   * Matches items whose requirements are all available now (`true`), or all other items (`false`).
    */
   readonly available?: boolean;
 }
 
 /** A query for skills. All given conditions must match; a missing condition matches everything. */
 export interface SkillQuery extends WorkQuery {
-  /** Capability tags. The skill must have all of them. */
+  /** Capability tags. The skill must have all these tags. */
   readonly capability?: OneOrMore;
-  /** Required capabilities. The skill must require all of them. */
+  /** Required capabilities. The skill must require all these capabilities. */
   readonly requiredCapability?: OneOrMore;
 }
 
 /** A query for tasks. All given conditions must match; a missing condition matches everything. */
 export interface TaskQuery extends WorkQuery {
-  /** Names of required skills. The task must require all of them. */
+  /** Names of required skills. The task must require all these skills. */
   readonly skill?: OneOrMore;
-  /** Tags. The task must have all of them. */
+  /** Tags. The task must have all these tags. */
   readonly tag?: OneOrMore;
 }
 
 /**
  * A query for jobs. All given conditions must match; a missing condition matches everything. If you
- * pass `personas`, one of them must also be allowed to schedule the job.
+ * pass `personas`, one of these personas must also be allowed to schedule the job.
  */
 export interface JobQuery extends WorkQuery, HealthQuery {
-  /** Names of required skills. The job must require all of them. */
+  /** Names of required skills. The job must require all these skills. */
   readonly skill?: OneOrMore;
-  /** Required capabilities. The job must require all of them. */
+  /** Required capabilities. The job must require all these capabilities. */
   readonly requiredCapability?: OneOrMore;
 }
 
@@ -93,7 +93,7 @@ export interface JobQuery extends WorkQuery, HealthQuery {
  * no item could match them.
  */
 const wanted = oneOrMore(text().transform(comparable)).optional();
-/** Returns the schema for a condition with a fixed set of values. Case is ignored. */
+/** Returns the schema for a condition that accepts a fixed set of values, ignoring case. */
 const anyOf = <T extends string>(values: readonly T[]) =>
   oneOrMore(
     z.preprocess(
@@ -116,8 +116,8 @@ const health = {
 const work = { ...common, tool: wanted };
 
 /**
- * The conditions of each kind of item. Unknown conditions are refused. If they were ignored, a
- * query would return too much.
+ * The conditions of each kind of item. Unknown conditions are refused. If unknown conditions were
+ * ignored, a query would return too much.
  */
 const SCHEMAS = {
   tool: z.strictObject({

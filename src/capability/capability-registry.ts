@@ -50,7 +50,7 @@ import { ManifestFolder } from './state/manifest-folder.js';
 import { summarizeCapabilities } from './capability-summary.js';
 import type { CapabilitySummary } from './wire-types.js';
 
-/** The events that `attach` listens to. A `ToolExecutor` emits them. */
+/** The events that `attach` listens to. A `ToolExecutor` emits these events. */
 export interface ExecutionEvents {
   on(listener: (event: ToolEvent) => void): () => void;
   readonly health?: HealthLog;
@@ -59,12 +59,12 @@ export interface ExecutionEvents {
 type Persona = { readonly persona?: string | null };
 
 /**
- * A registry of every persona's capabilities and their health. It contains tools from code,
- * manifest files and other sources, and skills, jobs and tasks from files.
+ * A registry of every persona's capabilities and their health. The registry contains tools from
+ * code, manifest files and other sources, and skills, jobs and tasks from files.
  *
  * Queries read a snapshot in memory. A refresh replaces the whole snapshot, so a reader never sees
  * half a change. An invalid entry is skipped and reported in `findings`. If a file becomes
- * unreadable, its last valid content is kept. Files are only watched if you call `watch`. Sources
+ * unreadable, its last valid content is kept. Files are watched only if you call `watch`. Sources
  * can announce changes until you call `close`.
  *
  * ```ts
@@ -86,7 +86,7 @@ export class CapabilityRegistry {
   /** The inputs of the current state. */
   #inputs: Inputs;
   #state: CapabilityState = EMPTY;
-  /** The last requested refresh. It starts when the previous refresh has ended. */
+  /** The last requested refresh. This refresh starts when the previous refresh has ended. */
   #refreshed: Promise<unknown> = Promise.resolve();
 
   private constructor(options: ReturnType<typeof checkCapabilityOptions>) {
@@ -110,7 +110,7 @@ export class CapabilityRegistry {
    * instead.)
    *
    * @throws ToolError `INVALID_ARGUMENT` for invalid options or if the root isn't a folder,
-   * `NOT_A_TOOL`.
+   * `NOT_A_TOOL` for values that aren't tools.
    */
   static async load(options: CapabilityOptions = {}): Promise<CapabilityRegistry> {
     const checked = checkCapabilityOptions(options);
@@ -154,12 +154,12 @@ export class CapabilityRegistry {
   }
 
   /**
-   * Reads everything again, and applies the changes in one step. Files with the same content aren't
-   * parsed again, whatever their dates.
+   * Reads everything again, and applies the changes in one step. A file whose content hasn't
+   * changed isn't parsed again, whatever its date.
    *
    * Refreshes run one after the other. With `force`, every file is parsed again, and sources list
-   * their tools again even if they just did. Problems in the content are in `findings` and never
-   * reject the promise.
+   * their tools again even if they just did. Problems in the content are reported in `findings` and
+   * never reject the promise.
    */
   async refresh(options: { readonly force?: boolean } = {}): Promise<CapabilityChange> {
     const { force } = checkOptions(REFRESH_OPTIONS, options, 'options of refresh');
@@ -169,10 +169,11 @@ export class CapabilityRegistry {
   }
 
   /**
-   * Refreshes periodically. Returns a function that stops this. Until you call that function, the
-   * process stays alive.
+   * Refreshes periodically. Returns a function that ends the periodic refresh. Until you call that
+   * function, the process stays alive.
    *
-   * @param options `intervalMs` is the pause between two refreshes, at least 10 (default 1,000).
+   * @param options `intervalMs` is the pause between two refreshes in milliseconds, at least 10
+   * (default 1,000).
    */
   watch(options: { readonly intervalMs?: number } = {}): () => void {
     const { intervalMs } = checkOptions(WATCH_OPTIONS, options, 'options of watch');
@@ -199,12 +200,12 @@ export class CapabilityRegistry {
   }
 
   /**
-   * Returns the tools that a persona may call: its own tools, and the shared tools except those
-   * with the same names. Tools reserved for other personas aren't included. Without a persona, or
-   * for an unknown persona, returns the shared tools.
+   * Returns the tools that a persona may call: its own tools, and each shared tool unless one of
+   * its own has the same name. Tools reserved for other personas aren't included. If the persona is
+   * missing or unknown, returns the shared tools.
    *
-   * You get the same registry until one of its tools changes. Then `onChange` listeners are called,
-   * and the next call returns a new registry.
+   * You get the same registry until one of its tools changes. After such a change, `onChange`
+   * listeners are called, and the next call returns a new registry.
    */
   registryFor(persona?: string | null): ToolMetadataRegistry {
     return this.#views.registryFor(this.#state, readPersona(persona));
@@ -237,24 +238,31 @@ export class CapabilityRegistry {
     return this.#search.find(this.#state, requireText(text), limit, accepts);
   }
 
-  /** Returns the skills that match a query, in the order of `tools`. */
+  /**
+   * Returns the skills that match a query: shared skills first, then the others by persona and
+   * name.
+   */
   skills(query: SkillQuery = {}): readonly CapabilitySkill[] {
     return Object.freeze(this.#state.skills.all.filter(compileQuery('skill', query, this.#ledger)));
   }
 
-  /** Returns the tasks that match a query, in the order of `tools`. */
+  /**
+   * Returns the tasks that match a query: shared tasks first, then the others by persona and name.
+   */
   tasks(query: TaskQuery = {}): readonly CapabilityTask[] {
     return Object.freeze(this.#state.tasks.all.filter(compileQuery('task', query, this.#ledger)));
   }
 
-  /** Returns the jobs that match a query, in the order of `tools`. */
+  /**
+   * Returns the jobs that match a query: shared jobs first, then the others by persona and name.
+   */
   jobs(query: JobQuery = {}): readonly CapabilityJob[] {
     return Object.freeze(this.#state.jobs.all.filter(compileQuery('job', query, this.#ledger)));
   }
 
   /**
-   * Returns the capabilities of a persona, or of everyone, with health, as plain data in
-   * snake_case. Times are in seconds since 1970.
+   * Returns the capabilities of a persona, or of everyone, together with their health, as plain
+   * data in snake_case. Times are in seconds since 1970.
    *
    * Always includes shared items. `compatibility.matches_request` says for each item whether the
    * persona may use it.
@@ -301,9 +309,9 @@ export class CapabilityRegistry {
   }
 
   /**
-   * Returns rules for a `SafetyPolicy`. Put them before all other rules. With these rules, a
-   * persona can only call the tools that it sees in this registry, even through a
-   * `ToolMetadataRegistry` created before a change.
+   * Returns rules for a `SafetyPolicy`. Put these rules before all other rules. With these rules, a
+   * persona can call only the tools that it sees in this registry, even through a
+   * `ToolMetadataRegistry` that was created before the content changed.
    */
   policyRules(): readonly PolicyRule[] {
     return Object.freeze([
@@ -320,7 +328,7 @@ export class CapabilityRegistry {
     const sources = [...this.#inputs.sources];
     sources[index] = sourceContent(name, tools, sources[index]);
     const inputs = { ...this.#inputs, sources };
-    // Before the first refresh, the announcement is only stored.
+    // Before the first refresh, the announcement is stored but not applied.
     if (this.#state === EMPTY) this.#inputs = inputs;
     else this.#take(inputs);
   }
@@ -333,7 +341,8 @@ export class CapabilityRegistry {
         this.#options.sources.map((source, index) => loadSource(source, force, before[index])),
       ),
     ]);
-    // Tools announced while a source was loading are newer than its response.
+    // Tools that a source announced while it was being loaded are newer than the tools in its
+    // response.
     const sources = loaded.map((content, index) => {
       const now = this.#inputs.sources[index];
       return now === undefined || now === before[index] ? content : now;

@@ -24,8 +24,9 @@ import type {
 /**
  * Returns a state as plain data.
  *
- * For a persona, this includes its own tools and skills and all shared ones, even those that its
- * own replace. It also includes the tasks that the persona sees and the jobs that it may schedule.
+ * For a persona, this includes its own tools and skills, and all shared tools and skills, even if
+ * one of its own replaces them. A persona's summary also includes the tasks that the persona sees
+ * and the jobs that it may schedule.
  */
 export function summarizeCapabilities(
   { revision, tools, skills, tasks, jobs }: CapabilityState,
@@ -58,7 +59,7 @@ export function summarizeCapabilities(
   };
 }
 
-/** Returns whether a persona may use an item, and why. With `null`, any persona is meant. */
+/** Returns whether a persona may use an item, and why. `null` means any persona. */
 export function compatibilityOf(
   owner: string | null,
   allowlist: readonly string[] | undefined,

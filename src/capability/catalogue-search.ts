@@ -10,8 +10,8 @@ export interface CapabilityHits {
   /** The best accepted tools and the reasons why they match, best first. */
   readonly hits: readonly (SearchResult & { readonly tool: CapabilityTool })[];
   /**
-   * All tools that contain a word of the request, accepted or not. With them, you can count how
-   * many tools other filters would match.
+   * All tools that contain a word of the request, accepted or not. Use this list to count how many
+   * tools other filters would match.
    */
   readonly having: readonly CapabilityTool[];
 }

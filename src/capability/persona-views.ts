@@ -40,7 +40,7 @@ export class PersonaViews {
     return registry;
   }
 
-  /** Returns true if a tool is in one of these registries, or ever was. */
+  /** Returns true if a tool is, or was at some time, in one of these registries. */
   wasOffered(entry: ToolEntry): boolean {
     return this.#offered.has(entry);
   }
@@ -70,8 +70,9 @@ function nobodyIfBlank(key: string): string | undefined {
  * Returns the rule that refuses a call if the persona neither owns the tool nor is allowed to use
  * it.
  *
- * It checks the current state, so it also refuses calls that a manifest has forbidden since the
- * policy's registry was created. For tools that were never in this registry, other rules decide.
+ * The rule checks the current state, so it also refuses calls that a manifest has forbidden since
+ * the policy's registry was created. For tools that were never in this registry, other rules
+ * decide.
  */
 export function personaRule(
   stateNow: () => CapabilityState,

@@ -23,7 +23,7 @@ import type { Environment } from './state/capability-items.js';
 /** Options for a capability registry. */
 export interface CapabilityOptions {
   /**
-   * The folder with manifests. See `findManifestFiles` for the files in it.
+   * The folder with manifests. See `findManifestFiles` for the files that this folder can contain.
    * @default no manifests
    */
   readonly root?: string;
@@ -46,8 +46,8 @@ export interface CapabilityOptions {
   /** The clock. @default the system clock */
   readonly clock?: Clock;
   /**
-   * The log that records health. Use a `PublishedHealth` for several processes.
-   * @default kept in this process
+   * The log that records health. If several processes share the health, pass a `PublishedHealth`.
+   * @default a log in this process
    */
   readonly health?: HealthLog;
 }

@@ -1,5 +1,5 @@
-// The package only exports the summary and its items by name.
-// Types of their parts are declared inline, so that users' declarations can contain them.
+// Only the summary and its items are exported by name. The types of their parts are declared
+// inline, so that a user's generated declarations can contain these types.
 
 interface ItemWire {
   readonly name: string;
@@ -11,11 +11,14 @@ interface ItemWire {
     readonly persona: string | null;
     readonly persona_specific: boolean;
     /**
-     * True if the requesting persona may use the item: it owns the item or the item is shared, and
-     * the allow-list admits the persona. Always true if there is no requesting persona.
+     * True if the requesting persona may use the item. The persona must own the item, or the item
+     * must be shared, and the allow-list must admit the persona. Always true if there is no
+     * requesting persona.
      */
     readonly matches_request: boolean;
-    /** The only personas that may use the item. Also empty if the item has no such list. */
+    /**
+     * The personas on the item's allow-list. This list is also empty if the item has no allow-list.
+     */
     readonly allowlist: readonly string[];
   };
 }
@@ -87,7 +90,7 @@ export interface JobWire extends WorkWire {
   readonly health: {
     /** Statistics of the recent calls. Averages and rates are `null` if there are no calls. */
     readonly job: MetricsWire & {
-      /** Calls whose work was still running when they were answered. */
+      /** The number of calls whose work was still running when they were answered. */
       readonly abandoned: number;
     };
     /** The last run. */

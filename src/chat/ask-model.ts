@@ -36,8 +36,8 @@ export async function modelStepOf({ model, modelOptions }: CheckedEngine): Promi
  * The model sees tools under names that every service allows. The answer contains the tools'
  * original names again. Missing and repeated call ids are replaced.
  *
- * @throws any error from the model, and ToolError `MODEL_FAILED` for an answer of a different
- * shape.
+ * @throws any error from the model, and ToolError `MODEL_FAILED` if the answer doesn't have the
+ * expected shape.
  */
 export async function askModel(
   run: ChatRun,

@@ -56,8 +56,9 @@ export interface ChatEngine extends Omit<CallContext, 'mode' | 'flow'> {
   /** A model from the AI SDK, or a function in its place. */
   readonly model: LanguageModel | ModelStep;
   /**
-   * Runs the tools. @default an executor with the default policy. Runs with the same `tools` object
-   * share this executor, so it remembers sessions' calls.
+   * Runs the tools. @default an executor with the default policy. If several runs get the same
+   * `tools` object, they share this executor, so the executor remembers which calls of a session
+   * ran.
    */
   readonly executor?: ToolExecutor;
   /**
@@ -111,7 +112,10 @@ export interface ChatEngine extends Omit<CallContext, 'mode' | 'flow'> {
   readonly modelOptions?: Readonly<Record<string, unknown>>;
   /** Receives every event. Errors that the listener throws are ignored. @default none */
   readonly onEvent?: (event: ChatEvent) => void;
-  /** Records how sessions' jobs end. A `CapabilityRegistry` can record jobs. @default none */
+  /**
+   * An object that records how each session's job ends, such as a `CapabilityRegistry`. @default
+   * none
+   */
   readonly jobs?: JobLog;
   /** The clock. @default the system clock */
   readonly clock?: Clock;
@@ -129,8 +133,8 @@ type JobLog = {
 /** An engine, and the thread to run it on. */
 export interface ChatOptions extends ChatEngine {
   /**
-   * The thread so far, in the AI SDK's format. Every call in the thread needs a result. @default
-   * none
+   * The thread so far, in the AI SDK's format. Every call in the thread must have a result.
+   * @default none
    */
   readonly messages?: readonly ChatMessage[];
   /** The user's next message, after `messages`. @default none */
@@ -211,7 +215,7 @@ export type CheckedEngine = z.output<typeof schema> & {
 };
 
 /**
- * Checks an engine, and creates an executor for an engine without one.
+ * Checks an engine, and creates an executor if the engine has none.
  *
  * @throws ToolError `INVALID_ARGUMENT` with every invalid option, before the model is called or a
  * tool runs.
@@ -248,13 +252,13 @@ interface KnownTools {
 
 /**
  * Executors created for tools that were passed without an executor. An executor is kept as long as
- * its tools, because it remembers which calls ran.
+ * its tools, because the executor remembers which calls ran.
  */
 const executors = new WeakMap<object, KnownTools>();
 
 /**
- * Returns the executor for tools that were passed without an executor. This executor caches no
- * results, because different users may share the tools.
+ * Returns the executor for tools that were passed without an executor. The returned executor caches
+ * no results, because different users may share the tools.
  */
 function executorOf(tools: ToolMetadataRegistry | Iterable<ToolSource> = []): ToolExecutor {
   const known = executors.get(tools);

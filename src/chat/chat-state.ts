@@ -168,7 +168,10 @@ export const chatFields = {
    * cached.
    */
   offered: z.array(z.strictObject({ toolName, level: z.enum(SCHEMA_LEVELS) })).readonly(),
-  /** The conversation's labels, from before its open turn or after its last turn. */
+  /**
+   * The conversation's labels: the labels from before the open turn or, if no turn is open, from
+   * after the last turn.
+   */
   flow: (flowSchema() as z.ZodType<Flow>).exactOptional(),
 };
 /** A chat between two steps, as plain data. */
@@ -230,7 +233,7 @@ export function messagesOf(turn: OpenTurn): readonly (AssistantMessage | ToolMes
 
 /**
  * Returns the model's message with the arguments as changed by the user, so that the model reads
- * them next to their results.
+ * these arguments next to the results.
  */
 function asRun({ message, calls }: OpenTurn): AssistantMessage {
   const edited = new Map(

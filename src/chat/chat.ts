@@ -97,14 +97,15 @@ function eventStream(
             () => controller.close(),
             (error: unknown) => controller.error(error),
           )
-          .catch(() => undefined); // Fails if the reader has left.
+          .catch(() => undefined); // `close` and `error` fail if the reader has left.
       },
       cancel: () => working,
     },
     { highWaterMark: 0 },
   ).values() as AsyncGenerator<ChatEvent, void>;
   const leave = events.return.bind(events);
-  // Aborts first: `return` waits for a requested event, which a hanging model never produces.
+  // Aborts before it calls `leave`, because `leave` waits for the requested event, which a hanging
+  // model never produces.
   return Object.assign(events, {
     return: (value: void | PromiseLike<void>) => {
       reader.abort();
@@ -166,13 +167,18 @@ export async function runChat(run: ChatRun, model: ModelStep): Promise<void> {
 
 const CANCELLED: ChatEnd = Object.freeze({ reason: 'cancelled' });
 
-/** Stores the reason why the run ended. Without a reason, the run hasn't ended but is waiting. */
+/**
+ * Stores the reason why the run ended. If there is no reason, the run is waiting and hasn't ended.
+ */
 async function end(run: ChatRun, reason: ChatEnd | undefined): Promise<void> {
   if (reason !== undefined && run.state.end === undefined)
     await run.save({ ...run.state, end: reason });
 }
 
-/** Adds the state's labels to the conversation, because another process may have run its calls. */
+/**
+ * Adds the state's labels to the conversation, because another process may have run the state's
+ * calls.
+ */
 async function addStoredLabels({ state, engine, options }: ChatRun): Promise<void> {
   const { messages, openTurn, flow: stored } = state;
   if (!stored && !openTurn && messages.every(({ role }) => role !== 'assistant')) return;
@@ -181,8 +187,8 @@ async function addStoredLabels({ state, engine, options }: ChatRun): Promise<voi
 }
 
 /**
- * Returns the state with its conversation's labels. When the chat is resumed, the executor's store
- * may be gone.
+ * Returns the state with its conversation's labels, because the executor's store may be gone when
+ * the chat is resumed.
  */
 async function withLabels({ state, engine, options }: ChatRun): Promise<ChatState> {
   const flow = await engine.executor.flow(options.conversationId).catch(() => state.flow);
@@ -244,8 +250,8 @@ async function askForTurn(
     const end = { reason: 'completed', finishReason } as const;
     // Services reject messages without content.
     const closed = message.content.length === 0 ? messages : [...messages, message];
-    // Stores the message and the end together.
-    // If the process ended in between, the model would be asked to answer itself.
+    // Stores the message and the end together. If the process ended in between, the model would
+    // later be asked to answer its own message.
     await run.save({ ...state, offered, messages: closed, end });
     run.tell({ type: 'turn-completed', turn });
     return end;
@@ -282,7 +288,7 @@ function modelFailed(error: unknown): ChatEnd {
 }
 
 /**
- * Leaves every call to the program instead of running it, whatever its tool or an approval says.
+ * Runs no call, and leaves every call to the program, whatever the call's tool or an approval says.
  * Used in `manual` mode.
  */
 async function leaveCalls(run: ChatRun, { index: turn, calls }: OpenTurn): Promise<void> {

@@ -128,8 +128,8 @@ function answerOf(
   const message = messages.find(({ role }) => role === 'assistant') as AssistantMessage | undefined;
   const { content = [] } = message ?? {};
   const parts = typeof content === 'string' ? [{ type: 'text', text: content }] : content;
-  // For invalid JSON, the message has empty arguments, and a tool without parameters would run.
-  // `toolCalls` contains the model's original arguments, in the same order.
+  // If the model wrote invalid JSON, the message has empty arguments, with which a tool without
+  // parameters would run. `toolCalls` contains the model's original arguments, in the same order.
   // Calls can't be matched by id, because ids may be missing or duplicate.
   const written = toolCalls.map(({ input }) => input as Json);
   const withInputs = parts.map((part) => {

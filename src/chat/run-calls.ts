@@ -27,7 +27,7 @@ import { deniedOutput, encodeOutcome, errorOutput } from './encode-output.js';
 import { cloneMessage, type ToolOutput } from './thread.js';
 
 type Failed = Extract<ToolOutcome, { status: 'error' }>;
-/** The output that the model reads, and the reason why the run ends if the call ends the run. */
+/** The output that the model reads. If the call ends the run, `end` is the reason. */
 type Settled = { readonly output: ToolOutput; readonly end?: TurnEnd };
 
 /** Returns the calls of the open turn that can run now. */
@@ -65,8 +65,8 @@ export async function runCalls(run: ChatRun, { index }: OpenTurn): Promise<void>
 }
 
 /**
- * Returns the outcome of a call that doesn't go to an executor because it has no tool name or the
- * model didn't see its tool.
+ * Returns the outcome of a call that doesn't go to an executor because the call has no tool name,
+ * or because the model didn't see the tool.
  */
 function refusalOf(run: ChatRun, call: CallRecord): ToolOutcome | undefined {
   const { callId, toolName, progress } = call;
@@ -129,8 +129,8 @@ async function executeAll(
  * Makes sure that no other copy of the session has run this call, because a snapshot can be loaded
  * and continued twice.
  *
- * @throws ToolError `ALREADY_RESOLVED` if another copy has run the call. In this copy, the call
- * stays uncertain.
+ * @throws ToolError `ALREADY_RESOLVED` if another copy has run the call. In this copy of the
+ * session, the call stays uncertain.
  */
 async function claim(run: ChatRun, executor: ToolExecutor, call: CallRecord): Promise<void> {
   const { origin, storeIdentity } = run.options;
@@ -196,7 +196,7 @@ async function record(
   const facts = { turn, callId, toolName: outcome.toolName };
   const isWaiting = outcome.status === 'manual' || outcome.status === 'approval_required';
   if (!isWaiting) run.tell({ type: 'tool-completed', ...facts, outcome });
-  // If the schema rejects the user's own arguments, asks the user again instead of the model.
+  // If the schema rejects arguments from the user, asks the user again, and not the model.
   const isRefusedEdit =
     outcome.status === 'error' &&
     outcome.code === 'INVALID_INPUT' &&

@@ -10,7 +10,7 @@ import { publicMessage } from '../core/public-message.js';
 export const json = z.custom<Json>((value) => value !== undefined, { error: 'plain data' });
 export const id = z.string().min(1).max(512);
 export const toolName = z.string().max(512);
-/** Data from a service that must be sent back with a message or its part. */
+/** Data from a service that must be sent back with the same message or part. */
 const providerOptions = z
   .custom<Readonly<Record<string, Json>>>(isPlainObject, { error: 'an object of plain data' })
   .exactOptional();
@@ -115,8 +115,8 @@ export function textOf({ content }: AssistantMessage): string {
 
 /**
  * Returns a message in which every call has a unique id. Replaces an id that is missing, already
- * taken or used twice, because results couldn't be told apart. Also replaces the id in a result
- * that the model's service put into the same message.
+ * taken or used twice, because the results of two such calls couldn't be told apart. Also replaces
+ * the id in a result that the model's service put into the same message.
  */
 export function withUniqueIds(message: unknown, taken: Set<unknown>): unknown {
   if (!isPlainObject(message) || !Array.isArray(message['content'])) return message;
@@ -144,8 +144,8 @@ export function withUniqueIds(message: unknown, taken: Set<unknown>): unknown {
 export const DEEPEST_MESSAGE = 48;
 
 /**
- * Returns a frozen copy of data for a thread. @throws ToolError `code` for anything but plain data
- * at most 48 levels deep.
+ * Returns a frozen copy of data for a thread. @throws ToolError `code` unless the value is plain
+ * data at most 48 levels deep.
  */
 export function cloneMessage<T>(value: T, what: string, code: ToolErrorCode): T {
   const copy = clonePlain(value, what, code);
@@ -156,7 +156,7 @@ export function cloneMessage<T>(value: T, what: string, code: ToolErrorCode): T 
   );
 }
 
-/** Returns a frozen copy of plain data. @throws ToolError `code` with the path of anything else. */
+/** Returns a frozen copy of plain data. @throws ToolError `code` if the value isn't plain data. */
 export function clonePlain<T>(value: T, what: string, code: ToolErrorCode): T {
   try {
     return cloneFrozen(value);
@@ -174,8 +174,8 @@ export function isDeeper(value: unknown, depth: number): boolean {
 /** A thread in the form that models accept, and its calls without a result. */
 interface Thread {
   /**
-   * One tool message follows each message with calls. The results in it are in the order of the
-   * calls.
+   * Each message with calls is followed by one tool message, which contains the results in the
+   * order of the calls.
    */
   readonly messages: readonly ChatMessage[];
   readonly open: readonly ToolCallPart[];
@@ -189,7 +189,7 @@ interface Thread {
  */
 function readThread(given: unknown): Thread {
   if (!Array.isArray(given)) throw invalidArgument('messages as a list', given);
-  // Uses this copy instead of zod's, which loses keys of arguments such as `__proto__`.
+  // Uses this copy instead of zod's, which would lose an argument named `__proto__`.
   const copy = given.map((message: unknown, at) =>
     cloneMessage(message, `messages[${at}]`, 'INVALID_ARGUMENT'),
   ) as readonly ChatMessage[];

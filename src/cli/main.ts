@@ -30,7 +30,7 @@ void runCli(args, terminal, process.cwd(), { onImport: (file) => (importing = fi
   .catch((error: unknown) => {
     console.error(error);
     reportError(terminal, args, 'INTERNAL', 'This is a bug in tooldex. Please report it.');
-    return 70; // EX_SOFTWARE of sysexits.h.
+    return 70; // The value of EX_SOFTWARE in sysexits.h.
   })
   .then(async (exitCode) => {
     await terminal.flush();

@@ -3,8 +3,8 @@ import { onAbort } from './listeners.js';
 
 interface TimerOptions {
   /**
-   * Lets the process exit before the timer fires. Use it for work that nothing depends on. @default
-   * false
+   * Lets the process exit before the timer fires. Use this option for work that nothing depends on.
+   * @default false
    */
   readonly background?: boolean;
 }
@@ -15,8 +15,8 @@ interface TimerOptions {
  */
 export interface Clock {
   /**
-   * Returns the milliseconds since 1970. Use it for dates shown to users. The value jumps when
-   * the system time is changed.
+   * Returns the milliseconds since 1970. Use this value for dates shown to users. The value jumps
+   * when the system time is changed.
    */
   now(): number;
   /**

@@ -99,7 +99,7 @@ export function base64Of(bytes: Uint8Array): string {
 
 /**
  * Returns the number of bytes encoded by a base64 string. Returns `undefined` if the string has
- * spaces or lacks its padding, because model APIs reject it.
+ * spaces or lacks its padding, because model APIs reject such a string.
  */
 export function base64Size(text: string): number | undefined {
   const padding = text.endsWith('==') ? 2 : text.endsWith('=') ? 1 : 0;

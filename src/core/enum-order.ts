@@ -49,8 +49,8 @@ const { READ_ONLY, WRITE, EXECUTE, COMPUTE, NETWORK, MIXED } = ExecutionCategory
  * Maps each execution category to the categories that can't run at the same time. The relation is
  * symmetric.
  *
- * Writes and executes conflict with each other and among themselves. A mixed call conflicts with
- * every call. Calls that only read or compute can run at the same time.
+ * Calls that write and calls that execute conflict with each other and among themselves. A mixed
+ * call conflicts with every call. Calls that only read or compute can run at the same time.
  */
 const CONFLICTS: Readonly<Record<ExecutionCategory, readonly ExecutionCategory[]>> = Object.freeze({
   [READ_ONLY]: [MIXED],

@@ -30,7 +30,7 @@ export const AccessMode = Object.freeze({
   WRITE: 'write',
   /** Runs code or other programs. */
   EXECUTE: 'execute',
-  /** Does several of the above, or isn't known. */
+  /** Does several of the above, or it's unknown what the call does. */
   MIXED: 'mixed',
 });
 export type AccessMode = (typeof AccessMode)[keyof typeof AccessMode];

@@ -22,7 +22,7 @@ export interface FlowCause {
 }
 
 /**
- * A conversation's labels, each with the first call that added it. An empty object means that the
- * conversation has no labels.
+ * A conversation's labels, each with the first call that added the label. An empty object means
+ * that the conversation has no labels.
  */
 export type Flow = { readonly [Label in FlowLabel]?: FlowCause };

@@ -12,7 +12,7 @@ export class Listeners<Event> {
     return this.#listeners.size;
   }
 
-  /** Calls the function for every event. Returns a function that removes the listener. */
+  /** Calls `call` for every event. Returns a function that removes the listener. */
   add(call: (event: Event) => unknown): () => void {
     const listener = { call };
     this.#listeners.add(listener);
@@ -58,7 +58,7 @@ const waiting = new WeakMap<AbortSignal, Set<() => void>>();
 export function onAbort(signal: AbortSignal | undefined, call: () => void): () => void {
   if (signal === undefined) return () => undefined;
   const calls = waiting.get(signal) ?? new Set<() => void>();
-  const own = () => call(); // Wrapped in a new function, because the same callback can be added twice.
+  const own = () => call(); // The callback is wrapped in a new function, because the same callback can be added twice.
   if (calls.size === 0) {
     waiting.set(signal, calls);
     signal.addEventListener('abort', fire, { once: true });

@@ -14,7 +14,7 @@ import { describeValue, isPlainObject } from './plain-data.js';
  * @param what Describes the options in the plural: "options of the executor", "conditions of the
  * filter".
  * @throws ToolError `INVALID_ARGUMENT` with every unknown, missing, and invalid option.
- * `details.issues` lists them.
+ * `details.issues` lists these options.
  */
 export function checkOptions<S extends z.ZodType>(
   declaration: S | (() => S),

@@ -177,7 +177,7 @@ const STEERING =
   /\b(?:before|after|instead|always|never|must|first|when|whenever|prefer|not|avoid|rather)\b|n['’]t\b/i;
 
 /**
- * Match the text around a quoted name if it's the name of a tool rather than a parameter: "call
+ * Match the text around a quoted name that refers to a tool rather than a parameter: "call
  * `search`", "`search` is used".
  */
 const CALL = /\b(?:call(?:ing)?|invok(?:e|ing)|run(?:ning)?|tool) $/i;

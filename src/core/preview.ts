@@ -44,7 +44,8 @@ const line = (longest: number) =>
   z
     .string()
     .transform((text) => shown(text, longest, (written) => written.replace(/\s+/g, ' ').trim()));
-// Not built with the option helpers: the catalogue's web page uses this file without Node's types.
+// This schema isn't built with the option helpers, because the catalogue's web page uses this file
+// without Node's types.
 let schema: ReturnType<typeof makeSchema> | undefined;
 const makeSchema = () =>
   z.strictObject({

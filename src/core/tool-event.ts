@@ -46,7 +46,7 @@ export type ToolEvent =
   | (CallFacts & { readonly type: 'flow'; readonly label: FlowLabel; readonly from?: string })
   /**
    * A tool that declares what it reads is running without a conversation, so its labels can't be
-   * stored. Reported only once.
+   * stored. This event is reported only once.
    */
   | (CallFacts & { readonly type: 'flow-unknown' })
   | (CallFacts & { readonly type: 'call-started' })

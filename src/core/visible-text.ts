@@ -91,7 +91,7 @@ function farParts(text: string): HiddenPart[] {
 
 /**
  * Returns true for a line with letters of a right-to-left language if all its direction marks are
- * closed and it overrides no direction.
+ * closed and the line doesn't override a direction.
  */
 function isHonestlyTurned(line: string): boolean {
   if (

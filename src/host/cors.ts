@@ -15,7 +15,7 @@ interface CorsOptions {
 
 /** Creates the CORS headers that let scripts on other sites send requests and read responses. */
 interface Cors {
-  /** Returns the headers for every response to a request, or none if no site is allowed. */
+  /** Returns the headers for every response to a request, or no headers if no site is allowed. */
   headersOf(request: GuardedRequest): Headers;
   /**
    * Returns the headers for the response to a preflight request, or `undefined` for any other

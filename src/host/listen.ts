@@ -12,7 +12,7 @@ import { describeValue } from '../core/plain-data.js';
 import { authorityHost, isLoopback, isWildcard } from './addresses.js';
 import { refusal, type Refusal } from './request-guard.js';
 
-/** Limits on connections. Node's own limits are minutes long or missing. */
+/** Limits on connections. Node's own limits are several minutes or don't exist. */
 const LIMITS = Object.freeze({
   headersTimeout: 10_000,
   requestTimeout: 30_000,
@@ -163,7 +163,7 @@ function limitConnections(server: Server, most: number): void {
   server.on('connection', (socket) => {
     if (unanswered.size >= most) {
       const evicted = oldestWithoutRequest() ?? socket;
-      // Removes the connection now, because more can arrive before the close event.
+      // Removes the connection now, because more connections can arrive before the close event.
       unanswered.delete(evicted);
       evicted.destroy();
       if (evicted === socket) return;

@@ -74,8 +74,8 @@ const ADMITTED: Admitted = Object.freeze({ ok: true });
 /**
  * Creates the guard of a server, which checks the host, the origin, and the token.
  *
- * The host check stops pages whose domain was pointed at this machine after they loaded (DNS
- * rebinding). The origin check stops pages from other sites.
+ * The host check stops pages whose domain was pointed at this machine after the page had loaded
+ * (DNS rebinding). The origin check stops pages from other sites.
  */
 export function createGuard({
   allowedHosts,
@@ -192,7 +192,8 @@ export function isListed(origin: string, allowed: ReadonlySet<string>): boolean 
   if (allowed.has(origin)) return true;
   if (!URL.canParse(origin)) return false; // The origin `null` means an unknown page.
   const { protocol, hostname } = new URL(origin);
-  // An allowed host includes its web pages, but not programs with windows at `tauri://localhost`.
+  // Allowing a host allows its web pages, but not desktop programs whose windows have an origin
+  // such as `tauri://localhost`.
   return (protocol === 'http:' || protocol === 'https:') && allowed.has(hostname);
 }
 

@@ -123,7 +123,7 @@ const ALLOW = 'GET, HEAD';
 export interface DiscoveryApp {
   /** Handles a request. */
   readonly fetch: (request: Request, bindings?: object) => Response | Promise<Response>;
-  /** Handles a `Request`, a URL or a path in the catalogue. Handy in tests. */
+  /** Handles a `Request`, a URL or a path in the catalogue. Useful in tests. */
   readonly request: (input: string | Request, init?: RequestInit) => Response | Promise<Response>;
 }
 
@@ -131,8 +131,8 @@ export interface DiscoveryApp {
  * Creates a read-only web application for a catalogue of tools: JSON for programs and a page for
  * people.
  *
- * It serves GET and HEAD for `/tools`, `/tools/:name`, `/search`, `/skills`, `/tasks`, `/jobs`,
- * `/summary`, `/findings`, `/health`, `/events` (server-sent events) and `/openapi.json`.
+ * The app serves GET and HEAD for `/tools`, `/tools/:name`, `/search`, `/skills`, `/tasks`,
+ * `/jobs`, `/summary`, `/findings`, `/health`, `/events` (server-sent events) and `/openapi.json`.
  * `/healthz` needs no token. Names are in snake_case, and times in seconds since 1970.
  *
  * An invalid request gets `{error: {code, message, parameter?, expected?, found?}}`. Responses have

@@ -5,7 +5,7 @@ import { valueOf } from './wire-tool.js';
 
 /**
  * The fields by which tools can be filtered. If `all` is true, a tool must have every chosen value.
- * Otherwise, one is enough.
+ * If `all` is false, a tool must have at least one of the chosen values.
  */
 const AXES = fieldsOn('axis').map(([field, { wire, filter }]) => ({
   field,
@@ -16,10 +16,11 @@ const AXES = fieldsOn('axis').map(([field, { wire, filter }]) => ({
 type Counts = Readonly<Record<string, number>>;
 
 /**
- * Counts the tools that would match each value of each axis if only that filter changed. Also
- * counts the tools for each combination of access and danger.
+ * Counts the tools with each value of each axis, ignoring the filter on that axis but not the other
+ * filters. Also counts the tools with each combination of access and danger.
  *
- * @param toolsWithout Returns the tools that pass all filters except those of the given parameters.
+ * @param toolsWithout Returns the tools that pass all filters except the filters of the given
+ * parameters.
  */
 export function countFacets(
   query: Readonly<Record<string, unknown>>,
@@ -27,8 +28,8 @@ export function countFacets(
 ) {
   const passing = toolsWithout();
   const facets = AXES.map(({ field, key, all }): [string, Counts] => {
-    // Choosing a second value matches more tools, except on axes where a tool must have every
-    // chosen value.
+    // The filter on an axis isn't ignored if a tool must have every chosen value, because choosing
+    // a second value then matches fewer tools.
     const tools = query[key] === undefined || all ? passing : toolsWithout(key);
     return [key, countBy(tools, (tool) => axisValues(tool, field))];
   });

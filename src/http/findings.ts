@@ -119,7 +119,7 @@ function namesOf(
 
 /**
  * Returns true if some persona can call both tools. A persona's own tool replaces the shared tool
- * with the same name, and allow-lists keep personas out.
+ * with the same name, and an allow-list may exclude personas.
  */
 function meet(capabilities: CapabilityRegistry, a: CapabilityTool, b: CapabilityTool): boolean {
   const owner = a.owner ?? b.owner;
@@ -135,7 +135,7 @@ function meet(capabilities: CapabilityRegistry, a: CapabilityTool, b: Capability
   );
 }
 
-/** Paths in manifests and programs that may contain credentials. */
+/** Matches the path of a value that may contain credentials, in a manifest or a program. */
 const PRIVATE = /\/(?:auth|providers|metadata)(?:\/|$)/;
 
 /**

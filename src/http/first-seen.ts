@@ -46,7 +46,8 @@ export class FirstSeen {
   }
 
   /**
-   * Returns the changes to a tool's definition, or `undefined` if it was never recorded.
+   * Returns the changes to a tool's definition, or `undefined` if the definition was never
+   * recorded.
    * @throws ToolError `STATE_UNAVAILABLE`.
    */
   async historyOf(tool: CapabilityTool): Promise<DefinitionHistory | undefined> {

@@ -9,7 +9,9 @@ import type { StateStore } from '../state/state-store.js';
 export interface OperatorOptions {
   /** The state store of the executors whose calls operators see and answer. */
   readonly store: StateStore;
-  /** The executors' approval key. Without it, the page shows no waiting calls. @default none */
+  /**
+   * The executors' approval key. Without the key, the page shows no waiting calls. @default none
+   */
   readonly approvalKey?: Uint8Array | undefined;
   /** Lets tokens with the role `approve` answer calls. @default false */
   readonly allowApprove?: boolean | undefined;

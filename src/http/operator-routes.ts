@@ -192,7 +192,8 @@ function hasRole(context: Ask, role: Role): boolean {
 }
 
 /**
- * Returns the operator's name if the token has the role. For requests that change something.
+ * Returns the operator's name if the token has the role. Requests that change something require a
+ * role.
  * @throws HttpError 403.
  */
 function requireRole(context: Ask, role: Role, isOn: boolean): string {
@@ -245,7 +246,7 @@ const MOST_CHANGES = 100;
 const SLOTS = 12;
 const MOST_NAMED = 10;
 
-/** Returns the failing and slow tools of the last hour. The log may go back less than an hour. */
+/** Returns the failing and slow tools of the last hour. The log may cover less than an hour. */
 function overviewOf(calls: readonly RecordedCall[], now: number) {
   const recent = calls.filter(({ at }) => now - at < HOUR_MS);
   const slots = Array.from({ length: SLOTS }, () => ({ calls: 0, errors: 0 }));

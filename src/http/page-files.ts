@@ -17,10 +17,10 @@ interface PageFile {
 const DIGEST_LENGTH = 22;
 
 /**
- * The files of the page that shows a catalogue to users. They contain no catalogue data, so they
- * can be served without a token.
+ * The files of the page that shows a catalogue to users. These files contain no catalogue data, so
+ * they can be served without a token.
  *
- * This module only runs from source. The build replaces it with the files' contents (see
+ * This module runs only from source. The build replaces this module with the files' contents (see
  * `tsup.config.ts`), so the package needs neither esbuild nor extra files.
  */
 export const PAGE_FILES: readonly PageFile[] = Object.freeze([
@@ -48,7 +48,7 @@ function textOf(file: string): string {
 }
 
 /**
- * Bundles everything into one script. Otherwise the browser would load the imports one after
+ * Bundles everything into one script, because a browser would load separate imports one after
  * another.
  */
 function bundle(file: string): string {

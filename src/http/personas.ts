@@ -6,10 +6,11 @@ import { expectedGot, suggestNames } from '../core/issues.js';
 import { describeValue } from '../core/plain-data.js';
 import { HttpError } from './http-error.js';
 
-// Without a persona, a route shows the items of all owners. With a persona, it shows shared items
-// and the persona's own. `compatibility` says for each item whether the persona may use it. Unknown
-// personas are refused. Lists also include shared items that the persona replaces with its own
-// items. `/search` and `/tools/:name` return only the tools that the persona would call.
+// Without a persona, a route shows the items of all owners. With a persona, a route shows the
+// shared items and the persona's own items. `compatibility` says for each item whether the persona
+// may use it. Unknown personas are refused. Lists also include shared items that the persona
+// replaces with its own items. `/search` and `/tools/:name` return only the tools that the persona
+// would call.
 
 /** The name under which requests refer to shared tools. */
 const SHARED = 'shared';

@@ -83,7 +83,7 @@ export const WORK = {
   ...AVAILABLE,
   ...PAGE,
 };
-/** The filters of the table of fields, each with its query parameter and schema. */
+/** The filters in the table of fields, each with its query parameter and schema. */
 export const CONDITIONS: readonly (FieldCondition & { readonly schema: z.ZodType })[] =
   Object.values<ToolField>(TOOL_FIELDS).flatMap(({ kind, filter, most }) => [
     ...(filter === undefined
@@ -200,7 +200,7 @@ export function nearTo(name: string, known: readonly string[]): string | undefin
  * Unknown parameters are refused, because an ignored filter would silently return too much.
  *
  * @throws ToolError `INVALID_ARGUMENT` for an unknown or repeated parameter, or an invalid value.
- * Its details contain `parameter`, `expected` and `found`.
+ * The error's details contain `parameter`, `expected` and `found`.
  */
 export function readQuery<Fields extends QueryFields>(
   { schema, parameters }: Query<Fields>,

@@ -47,7 +47,7 @@ interface Asked<Fields extends QueryFields = QueryFields> {
   readonly name: string;
 }
 
-/** A route of the catalogue. It parses, answers and describes requests. */
+/** A route of the catalogue, which parses, answers and describes requests. */
 export interface Route {
   /** The path in Hono's syntax. */
   readonly path: string;
@@ -119,8 +119,8 @@ type AskedForTools = Pick<Asked, 'catalogue' | 'personas'> & {
 };
 
 /**
- * Returns a function that returns the requested tools. Its arguments are the query parameters to
- * ignore.
+ * Returns a function that returns the requested tools. The function's arguments are the query
+ * parameters to ignore.
  */
 function toolsMeant({ catalogue, personas, query }: AskedForTools, isCallable: boolean) {
   const fits = isCallable ? mayCall(catalogue, personas) : () => true;
@@ -217,8 +217,8 @@ const toolRoute = route(
 );
 
 /**
- * Returns the tool with this name if only one persona has such a tool. If several have one, the
- * client must specify the persona.
+ * Returns the tool with this name if only one persona has such a tool. If several personas have a
+ * tool with this name, the client must specify the persona.
  */
 function onlyTool(catalogue: CapabilityRegistry, name: string): CapabilityTool | undefined {
   const owned = catalogue.tools({ filter: { name } });

@@ -15,7 +15,7 @@ export interface Env {
 /** The headers of a response, with lower-case names. */
 type Headers = Readonly<Record<string, string>>;
 
-/** The page may only load resources from this server, and no other page may frame it. */
+/** The page may load resources only from this server, and no other page may frame it. */
 const CONTENT_SECURITY_POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
@@ -32,8 +32,8 @@ export const NO_STORE = { 'cache-control': 'no-store' };
 const JSON_TYPE = 'application/json; charset=utf-8';
 
 /**
- * A response body with its digest as ETag. The revision wouldn't do, because availability and
- * health change without a new revision.
+ * A response body with its digest as ETag. The revision isn't used as ETag, because availability
+ * and health change without a new revision.
  */
 export interface Tagged {
   readonly body: string;

@@ -15,7 +15,7 @@ import { sendError } from './send.js';
 
 /** Options for the catalogue server. */
 export interface ServeOptions extends Omit<DiscoveryOptions, 'auth'> {
-  /** The port. 0 picks a free one. @default 4780 */
+  /** The port. 0 picks a free port. @default 4780 */
   readonly port?: number;
   /**
    * The address to listen on. Any address other than this machine's own requires a token. @default
@@ -47,7 +47,7 @@ const serveOptions = z
 
 /**
  * Milliseconds after which a silent connection is closed: twice the heartbeat interval of
- * `/events`. By then, a client of `/events` must have stopped reading.
+ * `/events`. A client of `/events` that is silent for so long must have stopped reading.
  */
 const SILENCE_MS = 30_000;
 
@@ -56,7 +56,7 @@ const SILENCE_MS = 30_000;
  * each client can use.
  *
  * Without `allowedHosts`, requests may use the machine's loopback names and `host`. If `host` means
- * all addresses (`0.0.0.0`, `::`), they may also use the machine's name and addresses.
+ * all addresses (`0.0.0.0`, `::`), requests may also use the machine's name and addresses.
  *
  * @throws ToolError `INVALID_ARGUMENT` for invalid options, a public address without a token, and a
  * port that is taken or forbidden.

@@ -15,8 +15,8 @@ const RETRY_MS = 2_000;
  * Sends changes to a client as server-sent events: `ready` at the start, then `change` for each new
  * revision. The data is `{"revision": …}`, and the id is the revision.
  *
- * The next event is sent when the client has read the last event. It contains the latest revision,
- * so a slow client skips revisions and the server buffers only one event.
+ * The next event is sent when the client has read the last event. Each event contains the latest
+ * revision, so a slow client skips revisions and the server buffers only one event.
  */
 export function streamChanges(
   context: Context,

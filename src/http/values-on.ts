@@ -1,7 +1,8 @@
 // The server and the page share these functions.
 
 /**
- * Returns a field's values as texts: none, one or several. An object with a name becomes its name.
+ * Returns a field's values as texts: none, one or several. An object that has a name is shown as
+ * that name.
  */
 export function valuesOn(value: unknown): readonly string[] {
   if (value === null || value === undefined || value === '') return [];
@@ -19,7 +20,7 @@ export function valuesOn(value: unknown): readonly string[] {
 export const HEALTH_LEVELS = ['good', 'uneven', 'failing', 'no calls'] as const;
 
 /**
- * The minimum success rates of tools with good and with uneven health. Below both, a tool is
+ * The minimum success rates of tools with good and with uneven health. A tool below both rates is
  * failing.
  */
 const GOOD = 0.95;

@@ -11,8 +11,8 @@ import { fieldsOn, TOOL_FIELDS, type FieldKind, type FieldName } from '../tool/t
 import type { ToolAuth, ToolProvider } from '../tool/tool-options.js';
 
 /**
- * Returns the values of fields that a tool's entry doesn't have under that name. `undefined`
- * becomes `null`.
+ * Functions for fields that a tool's entry lacks or has under another name. `undefined` becomes
+ * `null`.
  */
 const VALUES: { readonly [Name in FieldName]?: (tool: CapabilityTool) => unknown } = {
   owner: ({ owner }) => owner,
@@ -38,10 +38,10 @@ const inSeconds = (milliseconds: unknown) =>
   milliseconds === undefined ? undefined : (milliseconds as number) / 1_000;
 
 /**
- * The kinds of values that the HTTP API formats like manifests do.
+ * Functions that format values as in manifests, by the kind of value.
  *
- * Responses contain the names of environment variables, and no provider configurations, because
- * those may contain credentials.
+ * Responses contain the names of environment variables, but no provider configurations, because a
+ * configuration may contain credentials.
  */
 const FORMS: { readonly [Kind in FieldKind]?: (value: unknown) => unknown } = {
   wholeSeconds: inSeconds,

@@ -3,8 +3,8 @@ import { canonicalJson, describeValue, type Json } from '../core/plain-data.js';
 import { issueAt, type SchemaIssue } from './schema-issues.js';
 
 /**
- * The maximum number of steps in one check. Each visit of a schema at a value, each member and
- * item, and every sixteen characters count as a step.
+ * The maximum number of steps in one check. Checking one value against one schema counts as a step,
+ * and so does each member, each item, and every sixteen characters.
  *
  * Even with a large schema, an input of 256 KiB takes only a few hundred thousand steps. A check
  * exceeds the maximum only if references multiply exponentially.
@@ -35,7 +35,7 @@ export interface SchemaNode {
    * The checks of `unevaluatedProperties` and `unevaluatedItems`, which run after all other checks.
    */
   readonly late: Check[];
-  /** The subschemas that apply to the same value, such as those in `allOf`. */
+  /** The subschemas that apply to the same value, such as the subschemas in `allOf`. */
   readonly inPlace: SchemaNode[];
   /** True for the schema `false`, which doesn't accept any value. */
   readonly isFalse: boolean;

@@ -114,7 +114,7 @@ interface CompiledJsonSchema {
    * @throws ToolError `LIMIT_EXCEEDED` if the check takes more than 2,000,000 steps.
    */
   check(value: Json): readonly Issue[];
-  /** The locations of the patterns in the schema that aren't checked. */
+  /** The locations of the schema's unchecked patterns. */
   readonly unchecked: readonly UncheckedPattern[];
 }
 

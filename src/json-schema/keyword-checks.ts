@@ -316,8 +316,8 @@ export function fitsOne(
 }
 
 /**
- * Returns the check for `not`. A value that only might match is accepted, like everything that
- * depends on an unchecked pattern.
+ * Returns the check for `not`. If an unchecked pattern leaves open whether the value matches the
+ * subschema, the value is accepted.
  */
 export function fitsNot(node: SchemaNode): Check {
   return (value, run) => {

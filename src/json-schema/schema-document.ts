@@ -62,7 +62,7 @@ const DRAFT =
   /^https?:\/\/json-schema\.org\/(?:draft-0(?<old>[467])\/|draft\/(?:2019-09|2020-12)\/)?schema#?$/;
 const OPENAPI = /^https:\/\/spec\.openapis\.org\/oas\/3\.\d\/dialect\/[\w-]+#?$/;
 
-/** The schemas in one document that references can point to. */
+/** The schemas to which references can point within one document. */
 export class SchemaDocument {
   readonly root: Resource;
   /**

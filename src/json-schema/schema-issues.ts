@@ -99,7 +99,7 @@ export function choiceIssues(
   ];
 }
 
-/** Returns the start of a value's JSON, at least as many characters as messages show. */
+/** Returns the start of a value's JSON, with at least as many characters as messages show. */
 export function shortJson(value: unknown): string {
   return clip(JSON.stringify(value), MAX_LISTED);
 }

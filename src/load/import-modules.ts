@@ -20,8 +20,8 @@ interface ImportedModule {
 /** The options for importing files. */
 export interface ImportOptions {
   /**
-   * The timeout in milliseconds for importing one file, and again for creating its tools. @default
-   * 30_000
+   * The timeout in milliseconds for importing one file. Creating the file's tools has the same
+   * timeout again. @default 30_000
    */
   readonly deadlineMs?: number | undefined;
   /** Receives each file before it's imported, and `undefined` at the end. @default none */
@@ -29,24 +29,24 @@ export interface ImportOptions {
 }
 
 /**
- * The default timeout in milliseconds. It's long enough for a file that connects to a service when
- * it's imported.
+ * The default timeout in milliseconds. The timeout is long enough for a file that connects to a
+ * service when it's imported.
  */
 export const IMPORT_DEADLINE_MS = 30_000;
 
 /**
- * Imports each file. If a file fails, the others are still imported.
+ * Imports each file. If a file fails, all other files are still imported.
  *
- * TypeScript is loaded with tsx and the user's tsconfig. Without tsx, Node imports the file if it
- * can strip types. If it can't, the import fails.
+ * TypeScript is loaded with tsx and the user's tsconfig. Without tsx, the file is imported by Node
+ * if Node can strip types. If Node can't strip types, the import fails.
  */
 export async function* importModules(
   files: readonly string[],
   cwd: string,
   { deadlineMs = IMPORT_DEADLINE_MS, onImport }: ImportOptions = {},
 ): AsyncGenerator<ImportedModule> {
-  // JavaScript files are also loaded with tsx if there are TypeScript files.
-  // Both may import the same module, whose tools must not exist twice.
+  // If there are TypeScript files, JavaScript files are loaded with tsx too. Both kinds of files
+  // may import the same module, and that module's tools must not exist twice.
   const tsx = files.some(isTypeScript)
     ? await loadTsx().catch((error: unknown) => ({ error }))
     : undefined;
@@ -85,7 +85,8 @@ export function isTypeScript(path: string): boolean {
 }
 
 /**
- * Returns true if Node runs TypeScript by stripping types: from 22.18 on, unless it's turned off.
+ * Returns true if Node runs TypeScript by stripping types: from 22.18 on, unless this feature is
+ * turned off.
  */
 const stripsTypes = () => Boolean(Reflect.get(process.features, 'typescript'));
 
@@ -119,12 +120,12 @@ export function finishInTime<T>(work: Promise<T>, milliseconds: number): Promise
 type TsxLoader = ReturnType<typeof createTsxLoader>;
 
 /**
- * Returns a loader for the files of a tsconfig. All files loaded by it share the modules that they
- * import.
+ * Returns a loader for the files of a tsconfig. All files loaded by one loader share the modules
+ * that they import.
  *
  * CommonJS files are required and ES modules are imported, each through tsx in a separate
- * namespace. CommonJS files aren't imported because on Node 20 they then couldn't find TypeScript
- * files next to them, and would be loaded twice if one of those requires them.
+ * namespace. If CommonJS files were imported, they couldn't find TypeScript files next to them on
+ * Node 20. A CommonJS file that a TypeScript file requires would also be loaded twice.
  */
 function createTsxLoader({ esm, cjs }: Tsx, tsconfig: string | undefined, namespace: string) {
   const required = withTsconfig(tsconfig, () => cjs.register({ namespace }));

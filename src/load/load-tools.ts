@@ -72,9 +72,9 @@ const NO_TOOLS =
  * if installed, using the tsconfig next to the file. Modules loaded this way are separate copies of
  * the modules that your program imports itself.
  *
- * If a file fails, it's reported as a problem and the others are still loaded. A tool exported by
- * several files is loaded once. A different tool with the same name is reported as a problem, and
- * so is a pattern that matches no tool.
+ * If a file fails, it's reported as a problem and all other files are still loaded. A tool exported
+ * by several files is loaded once. A different tool with the same name is reported as a problem,
+ * and so is a pattern that matches no tool.
  *
  * @param globs A file, folder, or glob, or a list of them.
  * @throws ToolError `INVALID_ARGUMENT` if there is no glob, or for invalid options.
@@ -119,7 +119,8 @@ export async function loadTools(
     }
   }
   const all = [...origins.values()].flat();
-  // A class that couldn't be instantiated isn't a problem if another file exports its instance.
+  // A class that can't be instantiated here isn't a problem if another file exports an instance of
+  // it.
   for (const each of refused.values())
     if (!isMade(each, all)) problems.push({ file: each.file, reason: each.reason });
   for (const { pattern, files } of matches)
@@ -134,7 +135,7 @@ export async function loadTools(
 
 /**
  * Adds a tool, or returns an explanation if another tool already has its name. In `origins`, the
- * registered tool comes first.
+ * tool that was registered comes first.
  */
 function addTool(
   registry: ToolMetadataRegistry,

@@ -60,7 +60,7 @@ export async function toolsOfModule(module: object) {
 }
 
 /**
- * Returns the class if it can't be constructed without arguments, with the reason. Returns
+ * Returns the class and the reason if the error says that the class needs arguments. Returns
  * `undefined` for any other error.
  */
 function unmadeClass(source: object, error: unknown): RefusedClass | undefined {
@@ -83,7 +83,7 @@ export function isMade({ source, tools }: RefusedClass, made: readonly FoundTool
 
 /**
  * Returns true if an exported function creates tools. Classes can't be called, and functions with
- * parameters need arguments, so both are left alone.
+ * parameters need arguments, so neither is called.
  */
 function isMaker(exportName: string, value: unknown): value is () => unknown {
   if (
@@ -97,9 +97,9 @@ function isMaker(exportName: string, value: unknown): value is () => unknown {
 }
 
 /**
- * Returns true if two exports are the same tool: the same object, a class and its instance, or
- * either of these and its definition in a registry. Two objects with equal metadata are otherwise
- * different tools.
+ * Returns true if two exports are the same tool: the same object, a class and its instance, or a
+ * class or instance and its definition in a registry. In all other cases, two objects are different
+ * tools, even if their metadata is equal.
  */
 export function isSameTool(one: FoundTool, other: FoundTool): boolean {
   return (
@@ -143,7 +143,7 @@ function exportsOf(module: object): readonly (readonly [name: string, value: unk
   );
 }
 
-/** Yields every function and object in the values that could be a tool, each once. */
+/** Yields once each function and object in the values that could be a tool. */
 function* objectsIn(values: Iterable<unknown>, seen = new Set<unknown>()): Generator<object> {
   for (const value of values) {
     const isObject = (typeof value === 'object' && value !== null) || typeof value === 'function';

@@ -38,13 +38,13 @@ export type ToolModuleAsyncOptions = Included &
 const OPTIONS = Symbol('options of ToolModule');
 
 /**
- * A global NestJS module that provides a `ToolMetadataRegistry` and a `ToolExecutor`. Import it
- * once.
+ * A global NestJS module that provides a `ToolMetadataRegistry` and a `ToolExecutor`. Import the
+ * module once.
  *
- * The registry contains the tools of all providers with decorated classes, before it's injected
- * anywhere. Nest creates the instances that calls run on. All calls share one instance, unless the
- * provider or one of its dependencies has request or transient scope: then each call gets a new
- * instance. The executor is closed after the application has shut down.
+ * Before the registry is injected anywhere, it already contains the tools of all providers with
+ * decorated classes. Nest creates the instances that calls run on. All calls share one instance. If
+ * the provider or one of its dependencies has request or transient scope, each call gets a new
+ * instance instead. The executor is closed after the application has shut down.
  *
  * ```ts
  * @Module({ imports: [ToolModule.forRoot({ timeoutMs: 5_000 })], providers: [Database, Notes] })

@@ -25,8 +25,8 @@ const schema = once(() =>
 );
 
 /**
- * Returns the delay in milliseconds after a number of consecutive failures. It's a random fraction
- * of `min(cap, base · 2^(failures − 1))`.
+ * Returns the delay in milliseconds after a number of consecutive failures. The delay is a random
+ * fraction of `min(cap, base · 2^(failures − 1))`.
  *
  * Full jitter spreads the retries of clients that failed together, so that they don't all come back
  * at the same time. The delay is finite for any number of failures, and 0 after 0 failures.

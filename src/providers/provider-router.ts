@@ -16,7 +16,7 @@ import { abortError, describeFailure, retryAfterOf, runAttempt } from './run-att
 /** The options of one call through a router. */
 export interface CallOptions {
   /**
-   * True if the call may be repeated, because it's readonly or idempotent.
+   * True if the call is readonly or idempotent, so that it may be repeated.
    *
    * If false, a failure is thrown at once: a request without a response may have had an effect, and
    * the next provider would repeat it. After `PROVIDER_UNAVAILABLE`, the next provider is still
@@ -56,16 +56,17 @@ export interface Routed {
  * Providers are tried in ascending order of `priority`. Providers with the same priority are tried
  * in the order of declaration. A provider is skipped if it has no credentials, its health check
  * fails, or it's backing off. After a failure, a provider backs off for
- * `exponentialBackoff(consecutive failures)`, or for as long as the service requests. Then a single
- * call probes the provider, while other calls still skip it.
+ * `exponentialBackoff(consecutive failures)`, or for as long as the service requests. After the
+ * backoff, a single call probes the provider, while other calls still skip it.
  *
  * If another provider is usable, a provider backs off after a single failure. The last usable
  * provider backs off only after `failuresToEject` consecutive failures, or if its service requests
  * a delay. Failures are `TIMEOUT`, `PROVIDER_UNAVAILABLE`, and errors that aren't ToolErrors. A
  * result of `fail` and any other ToolError are the tool's own answer, because another provider
- * would return the same.
+ * would return the same answer.
  *
- * Each process tracks backoffs separately. A `PublishedHealth` shows them to other processes.
+ * Each process tracks backoffs separately. A `PublishedHealth` shows these backoffs to other
+ * processes.
  */
 export class ProviderRouter {
   readonly #options: CheckedRouterOptions;
@@ -92,7 +93,8 @@ export class ProviderRouter {
   }
 
   /**
-   * Calls the first usable provider. If it fails, calls the next ones.
+   * Calls the first usable provider. If that provider fails, calls the next usable provider, and so
+   * on.
    *
    * @throws ToolError `PROVIDERS_EXHAUSTED` if no provider answered. `details.attempts` contains
    * the reason for each provider. `details.retryAt` is the time at which to try again, in
@@ -196,7 +198,7 @@ export class ProviderRouter {
     await pauseFor(share() ?? Infinity, this.#options.clock, waiting.signal);
     stopListening();
     if (signal?.aborted) throw abortError(signal);
-    // After one check, the caller accepts its result.
+    // After waiting for one check, the caller accepts the check's result.
     return hasAnswered
       ? (slot.admit(true) as Pass | string)
       : "its health check hasn't answered yet";

@@ -16,11 +16,11 @@ import { describeFailure } from './run-attempt.js';
 /**
  * A provider's state, based on its calls.
  *
- * - available: calls are sent to the provider. It may have failed while no other provider was
- *   usable.
+ * - available: calls are sent to the provider. The provider may have failed while no other provider
+ *   was usable.
  * - backing-off: no calls are sent to the provider before `until`.
- * - half-open: one call is probing the provider. Other calls skip it until the probe ends, or until
- *   `until`, because the probe may hang.
+ * - half-open: one call is probing the provider. Other calls skip the provider until the probe
+ *   ends, but at most until the time `until`, because the probe may hang.
  */
 interface ProviderState {
   readonly kind: 'available' | 'backing-off' | 'half-open';
@@ -39,8 +39,8 @@ const AVAILABLE: ProviderState = Object.freeze({ kind: 'available', failures: 0,
 const PROBE_MS = 60_000;
 
 /**
- * Permission to call a provider. If the provider's state has changed since, the call's result is
- * mostly ignored.
+ * Permission to call a provider. If the provider's state changes before the call ends, the call's
+ * result is mostly ignored.
  */
 export interface Pass {
   readonly kind: 'call' | 'probe';
@@ -139,7 +139,8 @@ export class ProviderSlot {
    * waiting for a check, call this function again.
    *
    * @param hasWaited True if the caller has already waited for a check and accepts its result.
-   * Without this, a caller would wait forever for checks that take longer than their interval.
+   * Without this parameter, a caller would wait forever for checks that take longer than their
+   * interval.
    */
   admit(hasWaited: boolean): Pass | string | Promise<void> {
     const made = this.#ready();
@@ -151,15 +152,15 @@ export class ProviderSlot {
     const due = hasWaited ? undefined : check.due();
     if (due !== undefined) return due;
     if (check.last?.healthy === false) return check.last.reason;
-    // This happens before the first `await`, so this call is the only probe.
+    // The state changes before the first `await`, so no other call can become a probe too.
     if (kind === 'probe')
       this.#enter('half-open', now + (this.#options.attemptTimeoutMs ?? PROBE_MS) + 1_000);
     return { kind, provider, state: this.#state };
   }
 
   succeeded(pass: Pass): void {
-    // If the provider is available, any success ends a series of failures.
-    // If it's backing off, only the probe shows its current state.
+    // If the provider is available, any success ends a series of failures. If the provider is
+    // backing off, only the probe shows the current state.
     if (this.#state !== pass.state && this.#state.kind !== 'available') return;
     const wasOut = this.#state.kind !== 'available';
     this.#state = AVAILABLE;
@@ -190,8 +191,8 @@ export class ProviderSlot {
   }
 
   /**
-   * Records a call that was aborted before it could show the service's state. If it was the probe,
-   * the next call becomes the probe.
+   * Records a call that was aborted before it could show the service's state. If the aborted call
+   * was the probe, the next call becomes the probe.
    */
   abandoned(pass: Pass): void {
     if (this.#state === pass.state && pass.kind === 'probe')
@@ -260,7 +261,8 @@ export class ProviderSlot {
     if (made === undefined || ('at' in made && clock.elapsed() - made.at >= retryMs))
       made = this.#make();
     const missing = 'provider' in made ? this.#missingCredentials(made.provider) : '';
-    // A provider without its credentials isn't kept, so it's created again once they're set.
+    // A provider without credentials isn't kept, so it's created again once the credentials are
+    // set.
     this.#made = missing === '' ? made : undefined;
     if (missing === '') return made;
     const reason = `its credentials ${missing} are missing from its configuration and from the environment; set them`;

@@ -26,7 +26,7 @@ export interface Provider {
  * Creates a provider from the configuration declared with the tool, including its credentials.
  *
  * The factory is called when the provider is first needed, and again once missing credentials have
- * been set. Don't open connections in it: do that in `call`.
+ * been set. Don't open connections in the factory: open them in `call`.
  */
 export type ProviderFactory = (
   config: Readonly<Record<string, unknown>>,
@@ -43,7 +43,7 @@ export interface Attempt {
   readonly status: 'answered' | 'failed' | 'skipped';
   /**
    * The reason why the provider was skipped, or how it failed. Contains no text from the service,
-   * because that could include credentials.
+   * because such text could include credentials.
    */
   readonly reason?: string;
   /** The duration of the attempt in milliseconds. Missing if the provider was skipped. */
@@ -67,7 +67,7 @@ export interface ProviderSnapshot {
   readonly reason: string | null;
   /** The number of consecutive failures. */
   readonly failures: number;
-  /** The time when a call may probe the provider. `null` if it isn't backing off. */
+  /** The time when a call may probe the provider. `null` if the provider isn't backing off. */
   readonly backoffUntil: number | null;
   readonly lastCheck:
     | { readonly healthy: true; readonly at: number }

@@ -18,25 +18,25 @@ interface PublishedHealthOptions extends RollingHealthOptions {
 }
 
 /**
- * Milliseconds between a change and its writing, and milliseconds between two reads of other
- * processes' records.
+ * The delay before a change is written, and the interval between reads of other processes' records,
+ * in milliseconds.
  */
 const WRITE_MS = 1_000;
 const READ_MS = 2_000;
 /**
- * Milliseconds for which a process's records are kept after its last call, and the maximum number
- * of processes whose records are read.
+ * The time in milliseconds for which a process's records are kept after its last call, and the
+ * maximum number of processes whose records are read.
  */
 const KEEP_MS = 24 * 3_600_000;
 const MOST_PROCESSES = 256;
 /**
- * The maximum number of samples written per process. If there are more, the names recorded last are
- * written.
+ * The maximum number of samples written per process. If a process has more samples, only the
+ * samples of the names recorded last are written.
  */
 const MOST_SAMPLES = 2_000;
 /**
- * The key of the list of processes that have written records, and the milliseconds after which a
- * process adds itself again.
+ * The key of the list of processes that have written records, and the time in milliseconds after
+ * which a process adds itself to this list again.
  */
 export const PROCESSES = 'health:processes';
 const ENTER_MS = 3_600_000;
@@ -80,7 +80,7 @@ type Published = z.output<ReturnType<typeof publishedSchema>>;
  * `close()`. Records are kept for a day. After `load()`, the log covers all processes, and reads
  * the records of other processes every two seconds. A `CapabilityRegistry` calls `load()`. Times
  * come from the clock of the process that made the call. While the store is unavailable, the log
- * uses the records that it has. It writes again once the store is available.
+ * uses the records that it has. The log is written again once the store is available.
  */
 export class PublishedHealth extends RollingHealth {
   readonly #options: z.output<ReturnType<typeof optionsSchema>>;
@@ -219,8 +219,8 @@ export class PublishedHealth extends RollingHealth {
 }
 
 /**
- * Parses the record of a process. Returns `undefined` if it's damaged or comes from another
- * version.
+ * Parses the record of a process. Returns `undefined` if the record is damaged or comes from
+ * another version.
  */
 function published(text: string | undefined): Published | undefined {
   try {

@@ -50,7 +50,7 @@ export interface HealthSummary {
   readonly lastSampleAt: number | null;
   /**
    * The number of calls whose work was still running when they were answered. Missing if there were
-   * none.
+   * no such calls.
    */
   readonly abandoned?: number;
 }
@@ -67,8 +67,8 @@ export interface HealthLog {
   /** Returns the provider that answered a tool's last successful call. */
   lastProvider(toolName: string): string | null;
   /**
-   * Returns a provider's backoff in any of the processes, or `null` if it isn't backing off. A log
-   * that doesn't track backoffs lacks this method.
+   * Returns a provider's backoff in any of the processes, or `null` if the provider isn't backing
+   * off. A log that doesn't track backoffs lacks this method.
    */
   backoff?(provider: string): Backoff | null;
   /** Records that a provider is backing off. */

@@ -22,7 +22,10 @@ type Environment = Parameters<ProviderFactory>[1];
 
 /** The options of a router. */
 export interface ProviderRouterOptions {
-  /** The tool's name. It's used in events, and in the names of its providers in `health`. */
+  /**
+   * The tool's name. The name is used in events, and in the names of the tool's providers in
+   * `health`.
+   */
   readonly toolName: string;
   /**
    * The tool's providers, as declared. Providers with the same name and configuration are merged.
@@ -31,7 +34,8 @@ export interface ProviderRouterOptions {
   /** The functions that create providers, by provider name. */
   readonly factories: Table<ProviderFactory>;
   /**
-   * Credentials, by provider name. They're merged with the declared configuration and never shown.
+   * Credentials, by provider name. Credentials are merged with the declared configuration and never
+   * shown.
    * @default none
    */
   readonly config?: Table<Readonly<Record<string, unknown>>>;
@@ -74,7 +78,7 @@ export type RoutingOptions = Pick<
   'config' | 'checkTimeoutMs' | 'attemptTimeoutMs' | 'failuresToEject' | 'baseMs' | 'capMs'
 >;
 
-/** The default interval of health checks. It comes from this library's predecessor. */
+/** The default interval of health checks. The value comes from this library's predecessor. */
 export const CHECK_INTERVAL_MS = 300_000;
 
 const table = <T>() =>

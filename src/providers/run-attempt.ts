@@ -10,7 +10,7 @@ import type { Provider } from './provider.js';
  *
  * - answered: the provider returned a value, which can be the tool's own `fail`.
  * - refused: the provider threw the tool's answer, such as `INVALID_INPUT`. Another provider would
- *   throw the same.
+ *   throw the same error.
  * - failed: the service couldn't be reached, failed, or was too slow. Another provider may be able
  *   to answer.
  * - aborted: the caller aborted, so nothing is known about the service.
@@ -35,7 +35,10 @@ interface AttemptOptions {
   readonly onEnd: () => void;
 }
 
-/** The maximum delay in milliseconds that a service can ask for. After that, it's probed. */
+/**
+ * The maximum delay in milliseconds that a service can ask for. After this delay, the service is
+ * probed.
+ */
 const MOST_RETRY_AFTER_MS = 600_000;
 
 const TRANSIENT: readonly ToolErrorCode[] = ['PROVIDER_UNAVAILABLE', 'TIMEOUT'];
@@ -98,8 +101,8 @@ export function runAttempt(
  * `TIMEOUT`, and errors that aren't ToolErrors. The same call may succeed later or with another
  * service.
  *
- * Every other ToolError is the tool's own answer. That includes `EXECUTION_FAILED`, the outcome
- * code of a tool's `fail`.
+ * Every other ToolError is the tool's own answer. `EXECUTION_FAILED`, the outcome code of a tool's
+ * `fail`, is also such an answer.
  */
 export function isTransient(error: unknown): boolean {
   return !isToolError(error) || TRANSIENT.includes(error.code);
@@ -139,8 +142,8 @@ export function abortError(signal: AbortSignal): ToolError {
 }
 
 /**
- * Describes an error in a few words. It never uses text from the service, which can contain keys,
- * addresses, and paths.
+ * Describes an error in a few words. Never uses text from the service, because the text can contain
+ * keys, addresses, and paths.
  */
 export function describeFailure(error: unknown): string {
   if (isToolError(error)) return error.code;

@@ -172,7 +172,7 @@ export function isAvailable(entry: ToolEntry): boolean {
  * Returns the reason why a tool can't be used at the moment, or `undefined`. If the availability
  * check throws a ToolError `TOOL_UNAVAILABLE`, its message is the reason.
  *
- * A tool without credentials is available if one of its providers is.
+ * A tool without credentials is available if one of its providers is available.
  */
 export function unavailableReason(
   { name, available }: ToolEntry,

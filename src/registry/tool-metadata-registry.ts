@@ -221,8 +221,8 @@ export class ToolMetadataRegistry implements Iterable<ToolEntry> {
    * Importing the module is enough to register the tools. `@registry.tool` must be the topmost tool
    * decorator.
    *
-   * If a class with the same name registers again, it replaces its tools, because file watchers
-   * reload modules.
+   * File watchers may reload a module, so if a class with the same name registers again, its new
+   * tools replace its old tools.
    *
    * ```ts
    * @registry.tool({ name: 'greet', description: 'Greets a person', inputSchema: Input })

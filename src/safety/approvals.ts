@@ -32,7 +32,8 @@ export interface ApprovalsOptions {
   /** The signing key: at least 32 bytes. Use the same key in all processes that share the store. */
   readonly key: Uint8Array;
   /**
-   * The time from the question until the approval must have been used, in milliseconds up to 2³¹−1.
+   * The time in milliseconds after which an approval expires, counted from the question. At most
+   * 2³¹−1.
    * @default 600,000 (ten minutes)
    */
   readonly ttlMs?: number;
@@ -66,7 +67,7 @@ export interface Approval {
   readonly signature: string;
 }
 
-/** The facts about a call that an approval is bound to. */
+/** The facts about a call to which an approval is bound. */
 export interface ApprovedCall {
   readonly callId: string;
   readonly toolName: string;
@@ -77,8 +78,8 @@ export interface ApprovedCall {
 }
 
 /**
- * Included in the signature, so that a signature for one purpose or version can't be used for
- * another.
+ * A text that is part of the signed data, so that a signature for one purpose or version can't be
+ * used for another.
  */
 export const PENDING = 'tooldex/pending/v3';
 const APPROVAL = 'tooldex/approval/v3';
@@ -180,7 +181,8 @@ export class Approvals {
   /**
    * Records that a user denied a call. Only the first answer counts.
    *
-   * @throws ToolError `INVALID_APPROVAL` like `grant`, `STATE_UNAVAILABLE`.
+   * @throws ToolError `INVALID_APPROVAL` in the same cases as `grant`, `STATE_UNAVAILABLE` if the
+   * store can't be reached.
    */
   async deny(pending: PendingApproval): Promise<void> {
     const asked = this.#genuinePending(pending);
@@ -309,7 +311,7 @@ export class Approvals {
   }
 }
 
-/** The fields that an approval is bound to, and their names in messages. */
+/** The fields to which an approval is bound, and their names in messages. */
 const BOUND = Object.freeze([
   ['callId', 'id'],
   ['toolName', 'tool'],

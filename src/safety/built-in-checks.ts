@@ -7,7 +7,7 @@ import { POLICY_MODES, type CallContext, type PolicyMode } from './calls.js';
 import { matchesPattern } from './name-pattern.js';
 import { flagsOfCall } from './required-flags.js';
 
-/** The facts that the checks need about a call. */
+/** The facts about a call that the checks need. */
 interface CheckFrame {
   /** The input as parsed by the tool's schema. */
   readonly input: unknown;
@@ -73,7 +73,8 @@ function credentialsCheck(
   __: CallContext,
   { env }: CheckFrame,
 ): Refused | undefined {
-  // With several providers, the router decides: one may work without credentials.
+  // If the tool has several providers, the router decides, because one of them may work without
+  // credentials.
   return entry.providers.length > 0 ? undefined : missingCredentials(entry, env);
 }
 
@@ -201,8 +202,8 @@ function isDangerLevel(value: unknown): value is DangerLevel {
 }
 
 /**
- * Returns the value unchanged. Handles the rejection of a promise, because an unhandled rejection
- * would end the process.
+ * Returns the value unchanged. If the value is a promise, ignores its rejection, because an
+ * unhandled rejection would end the process.
  */
 export function ignoreRejection<T>(value: T): T {
   if (value instanceof Promise) value.catch(() => undefined);

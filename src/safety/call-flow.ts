@@ -11,7 +11,7 @@ const ALL_LABELS: readonly FlowLabel[] = Object.freeze(['private', 'untrusted'])
 
 /**
  * Returns the labels that a call adds to its conversation. A tool that doesn't declare `reads` adds
- * no labels, or all labels with `strict`.
+ * no labels or, with `strict`, all labels.
  */
 function labelsOf({ reads, inferred }: ToolEntry, isStrict: boolean): readonly FlowLabel[] {
   if (!inferred.includes('reads')) return reads;
@@ -20,7 +20,7 @@ function labelsOf({ reads, inferred }: ToolEntry, isStrict: boolean): readonly F
 
 /**
  * Returns true if calls of this tool can reach people other than the user. For a tool that doesn't
- * declare `sends`, returns true if it declares network access, or with `strict`.
+ * declare `sends`, returns true if the tool declares network access or `strict` is set.
  */
 export function sendsOutside(
   { sends, inferred, sideEffects, executionCategory }: ToolEntry,
@@ -80,7 +80,7 @@ export function chainOf(
 const callOf = ({ toolName, callId }: FlowCause) =>
   `\`${plainOrQuoted(toolName)}\` (call ${plainOrQuoted(callId.slice(0, 64))})`;
 
-/** Quotes an id chosen by a model if it could be mistaken for part of the explanation. */
+/** Returns a model's id in quotes if the id could be mistaken for part of the explanation. */
 function plainOrQuoted(text: string): string {
   return /^[\w.:-]*$/.test(text) ? text : JSON.stringify(hiddenWritten(text));
 }

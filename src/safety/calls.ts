@@ -247,8 +247,8 @@ export type ToolOutcome = OutcomeFacts &
   );
 
 /**
- * The kind of failure: the tool reported it with `fail`, or it threw. Missing if the error didn't
- * come from the tool.
+ * The kind of failure: the tool reported the failure with `fail`, or threw an error. Missing if the
+ * error didn't come from the tool.
  */
 type FailureOrigin = 'reported' | 'thrown';
 

@@ -40,7 +40,7 @@ const schema = once(() =>
  * Returns a `confirm` function that waits until an operator answers a call in the store.
  *
  * If nobody answers in time, the call ends with `approval_required`. If you make the call again
- * later, it uses the answer given in the meantime.
+ * later, the call uses the answer given in the meantime.
  *
  * ```ts
  * const executor = new ToolExecutor({ registry, store, approvalKey, confirm: fromStore({ store, timeoutMs: 60_000 }) });
@@ -57,8 +57,8 @@ export function fromStore(options: FromStoreOptions): Confirm {
   } = checkOptions(schema, options, 'options of fromStore');
   return async ({ id }, { signal }) => {
     const end = time.elapsed() + timeoutMs;
-    // The store's entry only shows whether there is an answer.
-    // The executor reads the answer and verifies its signature.
+    // The store's entry shows only whether there is an answer. The executor reads the answer and
+    // verifies its signature.
     while ((await store.get(answerKey(id))) === undefined) {
       const left = end - time.elapsed();
       if (left <= 0 || signal?.aborted === true) break;

@@ -24,7 +24,8 @@ export function matchesPattern(pattern: string, text: string): boolean {
 }
 
 /**
- * Returns a key pattern in canonical form. Call it only with patterns that pass `expectedPattern`.
+ * Returns a key pattern in canonical form. Call this function only with patterns that pass
+ * `expectedPattern`.
  */
 export function canonicalPattern(pattern: string): string {
   return canonicalKey(pattern.replace(/\\([?{}[\]])/g, '$1'));
@@ -63,7 +64,8 @@ type KeyMatch = 'all' | 'some' | 'possible' | 'none';
 /**
  * Compares a canonical pattern with a canonical key. If the pattern has no kind, it's also compared
  * with the key without its kind (`src/*` matches `file:src/a.ts`). A pattern that ends in `/`
- * matches everything below it, and a kind alone matches everything of that kind, as in keys.
+ * matches everything below that folder, and a pattern with only a kind matches everything of that
+ * kind, just as keys do.
  *
  * @param loosely True to also match the pattern in the form that case-insensitive file systems use.
  */

@@ -15,8 +15,8 @@ const ANSWERED = 'answered-calls';
 const MOST_LISTED = 1_000;
 
 /**
- * An answer as stored: an approval, possibly with edited arguments, or a result. An answer with
- * neither is a denial.
+ * An answer as stored: an approval, possibly with edited arguments, or a result. An answer without
+ * an approval and without a result is a denial.
  */
 interface Answer {
   readonly approval?: Approval;
@@ -61,8 +61,8 @@ export class PendingCalls {
 
   /**
    * Stores a question or manual call.
-   * @returns The stored call and its answer, if the same call is already stored; otherwise this
-   * call.
+   * @returns The stored call and its answer if the same call is already stored, and this call if
+   * not.
    */
   async keep(pending: Exclude<Pending, PendingApproval>): Promise<StoredPending> {
     const { kind, createdAt, expiresAt = Infinity } = { expiresAt: undefined, ...pending };
@@ -175,7 +175,8 @@ export class PendingCalls {
   /**
    * Answers a question or manual call with a result, which must be plain data.
    *
-   * @throws ToolError `ALREADY_RESOLVED` if it has already been answered; `STATE_UNAVAILABLE`.
+   * @throws ToolError `ALREADY_RESOLVED` if the call has already been answered;
+   * `STATE_UNAVAILABLE`.
    */
   async answer(pending: Exclude<Pending, PendingApproval>, value: Json): Promise<void> {
     await this.#answer(pending, LIMITS.timerMs, { value: cloneFrozen(value) });

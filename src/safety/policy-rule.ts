@@ -22,7 +22,7 @@ import type { CallContext, ToolCall } from './calls.js';
  */
 export interface PolicyRule {
   /**
-   * The rule's name in decisions. The name can't be that of a built-in rule (`axes`,
+   * The rule's name in decisions. The name can't be the name of a built-in rule (`axes`,
    * `flow-influenced`, `flow-leak`, `grant`).
    * @default "rule 1", "rule 2", …
    */
@@ -32,9 +32,9 @@ export interface PolicyRule {
   /**
    * Tool names, in which `*` matches any characters. At least one name must match.
    *
-   * A rule that confirms or denies also matches aliases, so the rule works whichever name its
-   * author used. A rule that allows matches only the tool's own name. If such a rule matched
-   * aliases, a tool could choose an alias that is allowed.
+   * A `confirm` or `deny` rule also matches aliases, so the rule works whichever name its author
+   * used. An `allow` rule matches only the tool's own name. If an `allow` rule matched aliases, a
+   * tool could choose an alias that is allowed.
    */
   readonly tools?: string | readonly string[];
   /** A filter on the tool's metadata, such as category, axes, or capabilities. */
@@ -59,14 +59,14 @@ export interface PolicyRule {
    * keys are normalized (`./src//a` is `src/a`). A pattern that can't match any key (`**`, `?`,
    * `{a,b}`, an absolute path) is refused.
    *
-   * A rule that confirms or denies matches if at least one key matches. If it's uncertain whether a
-   * key matches, the call needs approval, even if later rules allow it. A match is uncertain if a
-   * key covers more than the pattern: a moved folder may contain a `.lock` file. A match is also
-   * uncertain if the tool doesn't declare what it touches. A readonly tool that doesn't declare
-   * what it touches never matches a `write:` pattern.
+   * A `confirm` or `deny` rule matches if at least one key matches. If it's uncertain whether a key
+   * matches, the call needs approval, even if later rules allow it. A match is uncertain if a key
+   * covers more than the pattern. For example, a moved folder may contain a `.lock` file. A match
+   * is also uncertain if the tool doesn't declare what it touches. A readonly tool that doesn't
+   * declare what it touches never matches a `write:` pattern.
    *
-   * A rule that allows matches only if everything that the call writes matches. If the rule has
-   * `read:` patterns, everything that the call reads must match as well. A rule that allows never
+   * An `allow` rule matches only if everything that the call writes matches. If the rule has
+   * `read:` patterns, everything that the call reads must match as well. An `allow` rule never
    * matches a tool that doesn't declare what it touches.
    */
   readonly touches?: string | readonly string[];
@@ -78,8 +78,8 @@ export interface PolicyRule {
   /** The minimum danger of the call, based on its arguments. */
   readonly minDanger?: DangerLevel;
   /**
-   * A custom condition. If the function throws, a rule that confirms or denies matches, and a rule
-   * that allows doesn't.
+   * A custom condition. If the function throws, a `confirm` or `deny` rule matches, and an `allow`
+   * rule doesn't.
    */
   readonly when?: (call: ToolCall, entry: ToolEntry, context: CallContext) => boolean;
   /**

@@ -313,16 +313,16 @@ const PASSING: ReadonlySet<ToolErrorCode> = new Set<ToolErrorCode>([
 ]);
 
 /**
- * Returns true if it makes sense to repeat the call. A tool that was interrupted may have had an
- * effect.
+ * Returns true if it makes sense to repeat the call. Returns false for a tool that was interrupted,
+ * because it may already have had an effect.
  */
 function isRetryable(code: ToolErrorCode, attempts: number): boolean {
   return PASSING.has(code) && (code !== 'TIMEOUT' || attempts === 0);
 }
 
 /**
- * Formats a policy's reason as a sentence. Policies write reasons for users, so they may contain
- * anything.
+ * Formats a policy's reason as a sentence. Policies write reasons for users, so a reason may
+ * contain anything.
  */
 function sentence(reason: string): string {
   const text = reason.split('\n').map(withoutSecrets).join('\n').trim();

@@ -46,8 +46,8 @@ export interface SafetyPolicyOptions {
    */
   readonly allow?: readonly string[];
   /**
-   * Levels of danger and cost from which calls also need approval. Writes, calls with danger `high`
-   * or above, and tools that require consent always need approval.
+   * Additional levels of danger and cost from which calls need approval. Writes, calls with danger
+   * `high` or above, and tools that require consent always need approval.
    * @default none
    */
   readonly confirmFrom?: { readonly danger?: DangerLevel; readonly cost?: CostTier };
@@ -119,8 +119,8 @@ const optionsSchema = once(() =>
  * `confirm` (ask the user), or `deny`.
  *
  * The first step that reaches a decision wins:
- * 1. The tool must be known, and persona, credentials, scopes, flags and mode must allow it. Rules
- * can't override these checks.
+ * 1. The tool must be known, and persona, credentials, scopes, flags and mode must allow the call.
+ * Rules can't override these checks.
  * 2. The rules, in order.
  * 3. Writes, dangerous calls and tools that require consent need approval. Everything else may run.
  *

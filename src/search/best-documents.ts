@@ -17,14 +17,15 @@ export interface Candidates {
   /** The maximum score of each document, before the bonus for matching its name. */
   readonly bounds: Float32Array;
   /**
-   * The rarity of each term's word and related words taken together. 0 if no tool has any of them.
+   * The combined rarity of each term's word and its related words. 0 if no tool contains any of
+   * these words.
    */
   readonly relatedRarities: readonly number[];
 }
 
 /**
- * The number of documents with the highest bounds that are scored first. All other documents then have a minimum
- * score to reach.
+ * The number of documents with the highest bounds that are scored first. After that, all other
+ * documents must reach a minimum score.
  */
 const FIRST_SCORED = 16;
 /** Makes sure that a bound is still an upper bound after rounding. */
@@ -35,9 +36,9 @@ const SATURATED = GREATEST_SUM.map(saturate);
  * Finds the candidates for a query, using only the postings.
  *
  * A document's bound is the sum of its words' saturated impacts. Each impact is multiplied by the
- * most that exact words and adjacent words could add. A pair of adjacent words is attributed to its
- * rarer word. The sums are stored by document number in arrays that all queries reuse, and each
- * query resets them to zero.
+ * highest factor that exact words and adjacent words can cause. A pair of adjacent words is
+ * attributed to its rarer word. The sums are stored by document number in arrays that all queries
+ * reuse, and each query resets them to zero.
  */
 export class CandidateFinder {
   #bounds = new Float32Array(0);
@@ -164,7 +165,7 @@ export function bestDocuments(
   let enough = best.worst?.score ?? 0;
   for (let place = 0; place < documents.length; place++) {
     const bound = bounds[place]!;
-    // Assumes the maximum bonus at first: that the query matches the tool's whole name.
+    // At first, assumes the maximum bonus, as if the query matched the tool's whole name.
     if (bound * (1 + RANKING.nameCoverage) < enough || done.has(place)) continue;
     // The actual bonus is fast to compute and small for most names.
     if (bound * scorer.nameFactor(documents[place]!) < enough) continue;
@@ -204,7 +205,10 @@ class TopK<T> {
     private readonly isBetter: (a: T, b: T) => boolean,
   ) {}
 
-  /** The worst item, once the heap is full. After that, only better items are added. */
+  /**
+   * The worst item, or undefined until the heap is full. Only better items are added to a full
+   * heap.
+   */
   get worst(): T | undefined {
     return this.#heap.length < this.limit ? undefined : this.#heap[0];
   }

@@ -14,12 +14,12 @@ interface Role {
 const NAME = SEARCH_FIELDS.indexOf('name');
 
 /**
- * Scores documents for one query by their words.
+ * Scores documents for one query, based on the words in each document.
  *
  * A term is worth its weight times its rarity times its saturated occurrences. Related words add
- * the amount by which they increase the saturation, times the rarity of the term's words taken
- * together. The exact word and adjacent words add to the sum. The sum increases with the fraction
- * of the tool's name that the query matches.
+ * the amount by which they increase the saturation, times the combined rarity of the term's words.
+ * The exact word and adjacent words add to the sum. The sum increases with the fraction of the
+ * tool's name that the query matches.
  */
 export class DocumentScorer {
   readonly #plan: QueryPlan;

@@ -78,7 +78,10 @@ const NONE: readonly never[] = Object.freeze([]);
  * which tools are added and removed doesn't affect any score.
  */
 export class InvertedIndex {
-  /** Replaced by a new object whenever the counts change. */
+  /**
+   * An object that is replaced whenever the counts change. Stored rarities are valid only for the
+   * object that they were computed with.
+   */
   state = {};
   readonly #tokens = new Uint32List(64);
   readonly #starts = new Uint32List(64);
@@ -209,8 +212,8 @@ export class InvertedIndex {
   }
 
   /**
-   * Returns the postings of a stem, including those of removed documents. Only the first `length`
-   * items of `values` are valid.
+   * Returns the postings of a stem, including the postings of removed documents. Only the first
+   * `length` items of `values` are valid.
    */
   postings(stem: number): Readonly<Pick<Uint32List, 'values' | 'length'>> {
     return this.#postings[stem]!;

@@ -94,7 +94,10 @@ const DIGITS = /^\p{N}+$/u;
  * tool.
  */
 const LONGEST_NUMBER = 2;
-/** A limit on the count instead of the time, so that results don't depend on the machine. */
+/**
+ * The maximum number of words whose spelling is corrected. The count is limited instead of the
+ * time, so that results don't depend on the machine.
+ */
 const MOST_CORRECTED = 4;
 
 /** Splits a text into weighted stems. */

@@ -23,8 +23,8 @@ const optionsSchema = once(() =>
 );
 
 /**
- * Validates the program's vocabulary. Refuses anything but single words, because it would never
- * match. @throws ToolError `INVALID_ARGUMENT`.
+ * Validates the program's vocabulary. Refuses entries that aren't single words, because they would
+ * never match. @throws ToolError `INVALID_ARGUMENT`.
  */
 export function checkRelatedWords(options: RelatedWordsOptions): RelatedWordsOptions {
   checkOptions(optionsSchema, options, 'related words');
@@ -60,8 +60,8 @@ function linesOf(table: string): readonly (readonly string[])[] {
 }
 
 /**
- * Words with about the same meaning when describing tools, in one group per meaning. The groups are
- * based on typical wordings of tools and requests, not on any data set.
+ * Groups of words that have about the same meaning in descriptions of tools. The groups are based
+ * on typical wordings of tools and requests, not on any data set.
  */
 const SYNONYMS =
   'get fetch retrieve obtain lookup | delete remove erase discard | create make add generate produce compose | ' +

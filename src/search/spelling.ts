@@ -2,7 +2,8 @@ import Fuse from 'fuse.js/min-basic';
 import type { InvertedIndex } from './inverted-index.js';
 import { stem } from './words.js';
 
-// A limit on the count instead of the time, so that results don't depend on the machine.
+// The number of comparisons is limited instead of the time, so that results don't depend on the
+// machine.
 const MOST_COMPARED = 200;
 const SHORTEST = 4;
 const LONGEST = 32;

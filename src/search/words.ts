@@ -86,8 +86,8 @@ export function searchWords(text: string): SearchWords {
 }
 
 /**
- * Converts a word to lowercase, with a single form of the Greek sigma, which otherwise depends on
- * its position.
+ * Converts a word to lowercase. Uses a single form of the Greek sigma, whose lowercase form depends
+ * on its position in the word.
  */
 function lowerCase(word: string): string {
   return word.toLowerCase().replaceAll('ς', 'σ');

@@ -33,11 +33,12 @@ export interface Fitted<C extends Candidate> {
  * Chooses a level of detail for each candidate, so that all candidates together stay within the
  * token budget.
  *
- * Fillers are dropped first, starting with the last. Then, starting with the last candidate, tools
- * are reduced to the compact level, then to stubs, and finally dropped. Guaranteed tools are never
- * dropped. A level that doesn't save any tokens is skipped. Any tokens left at the end are used to
- * restore the first candidates to higher levels. Candidates with a fixed level keep it, and are
- * dropped only to make room for guaranteed tools, starting with the last.
+ * Tools that only fill the remaining space are dropped first, starting with the last. Then,
+ * starting with the last candidate, tools are reduced to the compact level, then to stubs, and
+ * finally dropped. Guaranteed tools are never dropped. A level that doesn't save any tokens is
+ * skipped. Any tokens left at the end are used to restore the first candidates to higher levels.
+ * Candidates with a fixed level keep that level. They're dropped, starting with the last, only to
+ * make room for guaranteed tools.
  */
 export function fitBudget<C extends Candidate>(
   candidates: readonly C[],

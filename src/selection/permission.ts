@@ -15,7 +15,7 @@ interface Refusal {
   readonly explanation: string;
 }
 
-/** Returns a refusal if a limit forbids the tool, or `undefined` if it can be offered. */
+/** Returns a refusal if a limit forbids the tool, or `undefined` if the tool can be offered. */
 export type Permission = (entry: ToolEntry) => Refusal | undefined;
 
 /** The limits. Missing limits may be `undefined`, as in the schema's output. */

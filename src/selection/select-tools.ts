@@ -26,7 +26,9 @@ import type {
 
 /** The minimum score of a hit that is worth including, as a fraction of the best score. */
 const LEAST_RELEVANCE = 0.2;
-/** The number of best hits whose forbidden tools are reported, as a multiple of `maxTools`. */
+/**
+ * The number of best hits among which forbidden tools are reported, as a multiple of `maxTools`.
+ */
 const REPORTED = 2;
 
 /** A tool that could be selected, and the reason. */
@@ -187,7 +189,8 @@ function collectWishes(registry: ToolMetadataRegistry, asked: CheckedRequest): W
   const offered = hits.filter(
     ({ entry }) => refusalOf(entry) === undefined && mismatchOf(entry, asked) === undefined,
   );
-  // Negative scores have no sensible fraction, so only the number of tools decides.
+  // A fraction of a negative score makes no sense, so if any score is negative, no hit is left out
+  // because of a low score.
   const isShare = hits.every(({ score }) => score >= 0);
   const best = offered.reduce((most, { score }) => Math.max(most, score), 0);
   for (const [rank, { entry, score, explanation }] of hits.entries()) {
@@ -228,7 +231,7 @@ interface Guaranteed {
 
 /**
  * Returns the tools that are offered unless a limit forbids them: included tools in the given
- * order, then the others by name, regardless of registration order.
+ * order, then all other guaranteed tools by name, regardless of registration order.
  */
 function guaranteedOf(
   registry: ToolMetadataRegistry,
@@ -278,7 +281,8 @@ function searchHits(
         refusalOf(entry) === undefined &&
         mismatchOf(entry, asked) === undefined,
     );
-    // Tools that are offered even if they aren't hits. The search only provides their scores.
+    // Tools that are offered even if they aren't hits. For these tools, the search provides only
+    // the scores.
     const named = new Set(
       [...coming, ...(asked.previous?.tools ?? []).map(({ toolName }) => toolName)].filter(
         (name) => !results.has(name),
@@ -412,8 +416,8 @@ function carriedOver(
 }
 
 /**
- * Keeps all guaranteed tools, and fills the rest of the limit with the first other tools. Reports
- * the remaining tools as dropped.
+ * Keeps all guaranteed tools, and then the first other tools up to the limit. Reports the remaining
+ * tools as dropped.
  */
 function withinCount(
   wishes: readonly Wish[],

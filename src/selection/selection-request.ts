@@ -77,8 +77,8 @@ export interface SelectionRequest extends SelectionLimits {
    */
   readonly previous?: Selection;
   /**
-   * Ranks the tools instead of the registry's search, for example with embeddings. Tools missing
-   * from the result aren't hits.
+   * A function that ranks the tools, for example with embeddings, and replaces the registry's
+   * search. Tools missing from its result aren't hits.
    * @default the registry's search
    */
   readonly rank?: (text: string, entries: readonly ToolEntry[]) => Ranking;

@@ -84,7 +84,8 @@ export function createToolSearchTool(
     keywords: ['find tool', 'which tool', 'tool help'],
     examples: ['Is there a tool that converts images?', 'How do I call the tool git_log?'],
     execute: ({ query, names = [] }) => {
-      // Compiled for each call: an excluded alias can belong to a tool registered later.
+      // The limits are compiled for each call, because an excluded alias can belong to a tool
+      // registered later.
       const refusalOf = compilePermission(registry, limits);
       const isOffered = (entry: ToolEntry) => entry.name !== name && refusalOf(entry) === undefined;
       const found =
@@ -99,7 +100,7 @@ export function createToolSearchTool(
           why: explanation,
         })),
         tools: [...new Set(shown)].map((entry) => renderTool(entry, 'full')),
-        // Reports forbidden tools as unknown: the model can't use them anyway.
+        // Reports forbidden tools as unknown, because the model can't use them anyway.
         unknown: [
           ...new Set(
             known.flatMap(({ asked, entry }) =>

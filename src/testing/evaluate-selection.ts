@@ -28,11 +28,11 @@ export interface LabelledRequest {
   readonly tools: readonly string[];
 }
 
-/** The options of `evaluateSelection`: those of `selectTools` except the request's text. */
+/** The options of `evaluateSelection`: all options of `selectTools` except the request's text. */
 export interface EvaluationOptions extends Omit<SelectionRequest, 'text' | 'previous'> {
   /**
-   * Looks for keywords and examples that would fix misses. This repeats the selection for every
-   * suggestion that it tries.
+   * Looks for keywords and examples that would fix misses. With `suggest`, the selection is
+   * repeated for every suggestion that is tried.
    * @default false
    */
   readonly suggest?: boolean;
@@ -45,8 +45,8 @@ interface Confusion {
   /** The number of requests for which the tools were confused. */
   readonly requests: number;
   /**
-   * Words in these requests that neither tool contains. As keywords of the wanted tool, they would
-   * tell the two tools apart.
+   * Words in these requests that neither tool contains. As keywords of the wanted tool, these words
+   * would tell the two tools apart.
    */
   readonly words: readonly string[];
 }
@@ -59,8 +59,8 @@ export interface SelectionEvaluation {
   /** The nDCG of the offered tools in their order, averaged over all requests. */
   readonly ndcg: number;
   /**
-   * The number of tokens: on average in a selection, in all tools with full details, and on average
-   * in the first `maxTools` search results with full details.
+   * Three numbers of tokens: the average in a selection, the total in all tools with full details,
+   * and the average in the first `maxTools` search results with full details.
    */
   readonly tokens: {
     readonly selected: number;
@@ -86,12 +86,12 @@ const requestsSchema = once(() =>
 );
 
 /**
- * Measures how well tools are selected. It selects tools for each request and compares them with
+ * Measures how well tools are selected. For each request, the tools are selected and compared with
  * the wanted tools.
  *
  * Recall is the fraction of wanted tools that were offered. nDCG counts a wanted tool at position i
- * as 1 / log2(i + 1), divided by the best possible sum (Järvelin and Kekäläinen, 2002). Both are
- * averaged over all requests.
+ * as 1 / log2(i + 1), divided by the best possible sum (Järvelin and Kekäläinen, 2002). Recall and
+ * nDCG are averaged over all requests.
  *
  * ```ts
  * const { recall, misses } = evaluateSelection(registry, [{ text: 'Where is my parcel?', tools: ['order_status'] }]);

@@ -94,8 +94,8 @@ export class ManualClock implements Clock {
 }
 
 /**
- * Resolves once all promises have settled that don't depend on timers or I/O, before the next
- * event-loop turn.
+ * Waits until all promises that don't depend on timers or I/O have settled. Resolves before the
+ * next event-loop turn.
  */
 function settled(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));

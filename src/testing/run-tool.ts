@@ -30,8 +30,8 @@ export interface RunToolOptions extends Omit<ExecuteOptions, 'approval' | 'confi
   readonly resolve?: ResolveInstance;
   /**
    * Answers the tool's question, or provides the result of a manual call. Pass a list with one
-   * answer (the result of the call), or a function. If it's missing or returns `undefined`, the
-   * outcome is `ask_user` or `manual`.
+   * answer (the result of the call), or a function. If this option is missing or returns
+   * `undefined`, the outcome is `ask_user` or `manual`.
    */
   readonly answers?:
     readonly unknown[] | ((pending: PendingQuestion | PendingManualCall) => unknown);
@@ -40,8 +40,8 @@ export interface RunToolOptions extends Omit<ExecuteOptions, 'approval' | 'confi
    */
   readonly approve?: boolean | Confirm;
   /**
-   * The executor's options, such as `providers`, `policy`, `env`, or `clock`. @default those of
-   * `ToolExecutor`
+   * The executor's options, such as `providers`, `policy`, `env`, or `clock`. @default the defaults
+   * of `ToolExecutor`
    */
   readonly executor?: Omit<ToolExecutorOptions, 'registry' | 'confirm'>;
 }
@@ -91,10 +91,10 @@ const schema = once(() =>
 );
 
 /**
- * Runs a tool in a test with an executor, including schema, policy, approval, retries, timeout,
+ * Runs a tool in a test as an executor would: with schema, policy, approval, retries, timeout,
  * output schema, progress, and questions.
  *
- * Calls that need approval are only approved if you pass `approve`.
+ * Calls that need approval are approved only if you pass `approve`.
  *
  * @param tool A definition, a decorated class, or an instance.
  * @throws ToolError `NOT_A_TOOL`. `INVALID_ARGUMENT` for invalid options, or if `name` doesn't

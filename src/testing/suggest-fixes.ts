@@ -23,9 +23,9 @@ const MOST_TRIED = 100;
 /**
  * Returns the keywords and examples that fix misses, with the largest gain first.
  *
- * It tries words from the missed requests as keywords, and the requests themselves as examples. A
- * keyword is more likely to help with future requests. An example may only fix the request that it
- * repeats. The registry isn't changed.
+ * Tries words from the missed requests as keywords, and the requests themselves as examples. A
+ * keyword is more likely to help with future requests. An example that repeats a request may fix
+ * only that request. The registry isn't changed.
  */
 export function suggestFixes(
   registry: ToolMetadataRegistry,

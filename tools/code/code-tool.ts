@@ -13,7 +13,7 @@ export const CODE_TOOL = {
   conflictKeys: readsBelow,
 } as const;
 
-/** The base class of the source-code tools. It confines them to one folder. */
+/** The base class of the source-code tools, which confines these tools to one folder. */
 export class CodeTool {
   constructor(protected readonly files: FileWall = new FileWall(process.cwd())) {}
 }

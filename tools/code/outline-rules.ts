@@ -5,8 +5,8 @@ export interface OutlineEntry {
   readonly name: string;
   readonly exported: boolean;
   /**
-   * Number of spaces before the declaration. A declaration with a deeper indent belongs to the one
-   * above it.
+   * Number of spaces before the declaration. A declaration with a deeper indent belongs to the
+   * declaration above it.
    */
   readonly indent: number;
 }
@@ -20,8 +20,8 @@ export const LANGUAGE_OF_EXTENSION: ReadonlyMap<string, Language> = new Map<stri
 ]);
 
 /**
- * Maximum number of characters examined per line. That's enough, because declarations start early
- * in a line.
+ * Maximum number of characters examined per line. Declarations start early in a line, so examining
+ * more characters wouldn't help.
  */
 const LINE_LENGTH = 300;
 /** Maximum number of characters of an export list that are shown. */
@@ -43,8 +43,8 @@ const STATEMENT =
 const PYTHON = /^(?:async +)?(def|class) +([\w$#]+)/;
 
 /**
- * Returns the declaration on a line, or `undefined`. It reads one line at a time, so a line inside
- * a longer text may be taken for code.
+ * Returns the declaration on a line, or `undefined`. The function sees one line at a time, so it
+ * may take a line of a multi-line string for code.
  */
 export function declarationIn(
   text: string,

@@ -5,7 +5,7 @@ import { globMatcher } from '../walls/glob-matcher.js';
 /** Maximum bytes read per call: 64 MiB of text, which takes a few seconds. */
 const MAX_TOTAL_BYTES = 67_108_864;
 
-/** Statistics of one pass over many files. They're filled in during the pass. */
+/** Statistics of one pass over many files. The numbers are updated during the pass. */
 interface Pass {
   filesRead: number;
   /**
@@ -65,7 +65,7 @@ async function readOrNothing(wall: FileWall, path: string): Promise<string | und
 }
 
 /**
- * Returns the lines of a text without their line endings. A line ending at the end of the text
+ * Returns the lines of a text without their line endings. A line break at the end of the text
  * doesn't begin another line.
  */
 export function linesOf(text: string): string[] {

@@ -73,8 +73,8 @@ function decodeBytes(text: string, format: 'base64' | 'base64url' | 'hex') {
   // Encoded text is often wrapped across lines.
   const compact = text.replace(/\s+/g, '');
   const bytes = Buffer.from(compact, format);
-  // The decoder skips unknown characters.
-  // So the text is only valid if encoding the result gives the same text again.
+  // The decoder skips unknown characters. So the text is valid only if encoding the result gives
+  // the same text again.
   if (canonical(bytes.toString(format), format) !== canonical(compact, format))
     return fail(
       `The text isn't valid ${format}: it contains invalid characters or has the wrong length. Check that it is complete.`,

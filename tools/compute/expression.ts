@@ -1,4 +1,4 @@
-/** An error in an expression. Its position counts from 1. */
+/** An error in an expression. The error's position counts from 1. */
 export class ExpressionProblem extends Error {}
 
 /** Maximum nesting of parentheses, signs and powers. Deeper nesting would exhaust the stack. */

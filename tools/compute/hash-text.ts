@@ -3,7 +3,10 @@ import { z } from 'zod';
 import { tool } from '../../src/index.js';
 import { COMPUTE_TOOL } from './compute-tool.js';
 
-/** Maximum length of the text in characters. Hashing that many takes well under a second. */
+/**
+ * Maximum length of the text in characters. Hashing a text of this length takes well under a
+ * second.
+ */
 const MAX_TEXT = 5_000_000;
 
 const Input = z.object({

@@ -110,8 +110,8 @@ function replacement(before: string, after: string, context: number): Structured
 }
 
 /**
- * Returns the lines of a text with their line endings. So a missing line ending at the end is a
- * difference.
+ * Returns the lines of a text with their line breaks, so that a missing line break after the last
+ * line is a difference.
  */
 function linesOf(text: string): readonly string[] {
   return text.match(/[^\n]*\n|[^\n]+$/g) ?? [];

@@ -69,7 +69,7 @@ export class JsonQuery {
 }
 
 /**
- * Returns the members that a step selects. It only looks at own members, so that `constructor`
+ * Returns the members that a step selects. Only own members are selected, so that `constructor`
  * isn't found.
  */
 function membersOf(value: unknown, step: Step): unknown[] {

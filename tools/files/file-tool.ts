@@ -22,7 +22,7 @@ export const CHANGING_FILES = {
   invalidates: ['files', 'search'],
 } as const;
 
-/** The base class of the file tools. It confines them to one folder. */
+/** The base class of the file tools, which confines these tools to one folder. */
 export class FileTool {
   constructor(protected readonly files: FileWall = new FileWall(process.cwd())) {}
 }

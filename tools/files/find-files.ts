@@ -6,7 +6,9 @@ import { globMatcher, MAX_GLOB_LENGTH } from '../walls/glob-matcher.js';
 import { FILE_TOOL, FileTool } from './file-tool.js';
 import { wholeNumber } from '../options/shared-options.js';
 
-/** Maximum number of paths in one result. With a narrower pattern, a model can find the others. */
+/**
+ * Maximum number of paths in one result. With a narrower pattern, a model can find the other paths.
+ */
 const MAX_RESULTS = 1_000;
 const USUAL_RESULTS = 200;
 

@@ -49,7 +49,7 @@ export class ReadFile extends FileTool {
           { content: [media.part] },
         );
       const lines = this.files.textOf(path, bytes).split('\n');
-      if (lines.at(-1) === '') lines.pop(); // A line ending at the end of the file doesn't begin another line.
+      if (lines.at(-1) === '') lines.pop(); // A line break at the end of the file doesn't begin another line.
       if (offset > Math.max(lines.length, 1))
         return fail(
           `${JSON.stringify(path)} has ${lines.length} lines, so "offset" can't be ${offset}. Use a smaller offset.`,

@@ -10,7 +10,8 @@ import { CHANGING_GIT, GitTool, pathsInput } from './git-tool.js';
 const MAX_MESSAGE_LENGTH = 20_000;
 
 /**
- * Maximum number of paths per call. They become command-line arguments, whose number is limited.
+ * Maximum number of paths per call. The paths become command-line arguments, whose number is
+ * limited.
  */
 const MAX_PATHS = 500;
 
@@ -65,7 +66,7 @@ export class GitCommit extends GitTool {
     const chosen = relativePaths(paths);
     if (message.trim() === '' || message.includes('\0'))
       return fail('The commit message must contain text and no NUL characters.');
-    // Without an identity, the commit would only fail after the files are staged.
+    // Without an identity, the commit would fail, but only after the files had been staged.
     const identity = await this.repository.write(['var', 'GIT_COMMITTER_IDENT'], { signal });
     if (identity.exitCode !== 0)
       return fail('No git identity is configured. Set user.name and user.email.');
@@ -81,8 +82,8 @@ export class GitCommit extends GitTool {
       return fail(
         `A file with secrets is staged: ${staged.path}. Unstage it, or list the paths to commit.`,
       );
-    // Only changed files are passed.
-    // For a folder, git would enter its submodules and apply their configuration.
+    // Only changed files are passed to git. In a folder, git would enter the submodules and apply
+    // their configuration.
     const unstaged = changes.filter(({ inTree }) => inTree).map(({ path }) => path);
     // If the list of paths were empty, git would add everything.
     if (unstaged.length > 0) {

@@ -66,7 +66,10 @@ export class GitDiff extends GitTool {
   }
 }
 
-/** Accepts only commits, because a blob or tree has no path that shows if it's a secret. */
+/**
+ * Accepts only commits, because a blob or tree has no path, so nothing shows whether it contains a
+ * secret.
+ */
 function commitsOf(range: string): string {
   return range
     .split('..')

@@ -62,7 +62,8 @@ export class GitLog extends GitTool {
     }: z.input<typeof Input>,
     { signal }: ToolContext,
   ) {
-    // One extra commit is requested to find out if there are more.
+    // One extra commit is requested, to find out whether there are more commits than the result
+    // shows.
     const counts = [`--max-count=${maxCount + 1}`, `--skip=${skip}`];
     const argv = [
       'log',

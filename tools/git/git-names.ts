@@ -65,7 +65,7 @@ export function readablePathspecs(paths: readonly string[]): readonly string[] {
 
 /**
  * The list of secrets is the same as for file tools. In git, a pattern for a folder doesn't match
- * the folder's contents, so each gets a second pattern.
+ * the folder's contents, so each pattern is followed by a second pattern that does.
  */
 const WITHOUT_SECRETS = SECRET_PATTERNS.flatMap((pattern) => [pattern, `${pattern}/**`]).map(
   (pattern) => `:(exclude,icase,glob)**/${pattern}`,

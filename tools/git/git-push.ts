@@ -46,7 +46,7 @@ const Input = z.object({
   progressParams: ['remote', 'branch', 'force'],
   timeoutMs: PUSH_TIMEOUT_MS,
   dangerFor: ({ force }) => (force ? 'critical' : 'high'),
-  // The remote may be at any address of these protocols.
+  // The remote may be at any address that uses one of the allowed protocols.
   conflictKeys: () => ({
     reads: ['git:'],
     writes: ['git:', ...PROTOCOLS.map((protocol) => `${protocol}:`)],

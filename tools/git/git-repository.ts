@@ -10,8 +10,8 @@ import { ProgramWall, type ProgramResult, type RunOptions } from '../walls/progr
  * Settings that override the repository's own, so that a hostile `.git/config` can't start programs
  * or hide changes.
  *
- * They're passed in environment variables. Unlike `-c`, these allow any name, and also apply to the
- * programs that git starts.
+ * The settings are passed in environment variables. Unlike `-c`, environment variables allow any
+ * name, and also apply to the programs that git starts.
  */
 const HARDENING: readonly (readonly [string, string])[] = [
   ['core.hooksPath', '/dev/null'],
@@ -31,7 +31,8 @@ const HARDENING: readonly (readonly [string, string])[] = [
   ['commit.gpgSign', 'false'],
   ['gc.auto', '0'],
   ['maintenance.auto', 'false'],
-  // If no identity is configured, git would otherwise make one up from the user name and host name.
+  // Without this setting, git would make up an identity from the user name and host name if none is
+  // configured.
   ['user.useConfigOnly', 'true'],
 ];
 
@@ -43,8 +44,8 @@ const ENVIRONMENT: Readonly<Record<string, string>> = {
 };
 
 /**
- * Options for every command that shows differences. They keep git from starting configured programs
- * that convert or compare files.
+ * Options for every command that shows differences. These options keep git from starting configured
+ * programs that convert or compare files.
  */
 export const PLAIN_DIFF: readonly string[] = Object.freeze([
   '--no-ext-diff',
@@ -276,8 +277,8 @@ function isFilterKey(key: string): boolean {
 }
 
 /**
- * Settings, by the first and last part of their names, whose value is a program that git starts in
- * writing commands.
+ * Settings whose value is a program that git may start in a command that writes. Each setting is
+ * listed by the first and last part of its name.
  */
 const PROGRAM_SETTINGS: ReadonlySet<string> = new Set([
   'core.sshcommand',

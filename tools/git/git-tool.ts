@@ -35,7 +35,7 @@ export function readsCommits(this: OnRepository, { paths }: { readonly paths: re
   return { reads: this.repository.keysBelow(paths, 'git') };
 }
 
-/** The base class of the git tools. It confines them to one folder. */
+/** The base class of the git tools, which confines these tools to one folder. */
 export class GitTool {
   constructor(protected readonly repository: GitRepository = new GitRepository()) {}
 }

@@ -33,8 +33,8 @@ export class NoteStore {
   readonly #files: FileWall;
   readonly #now: () => number;
   /**
-   * The change in progress. The next change waits for it, so that it doesn't overwrite the file
-   * with an older list.
+   * The change in progress. The next change waits for this change, so that it doesn't overwrite the
+   * file with an older list.
    */
   #last: Promise<unknown> = Promise.resolve();
 

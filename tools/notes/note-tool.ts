@@ -25,7 +25,7 @@ export const CHANGING_NOTES = {
   invalidates: ['notes', 'files', 'search'],
 } as const;
 
-/** The base class of the note tools. It confines them to one folder. */
+/** The base class of the note tools, which confines these tools to one folder. */
 export class NoteTool {
   constructor(protected readonly notes: NoteStore = new NoteStore()) {}
 }

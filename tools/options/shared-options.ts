@@ -41,7 +41,7 @@ export const EXECUTING = {
   allowParallel: false,
 } as const;
 
-/** Returns the schema for an integer with a default value and a minimum of 1 by default. */
+/** Returns the schema for an integer with a default value. If no minimum is given, it's 1. */
 export function wholeNumber(usual: number, most: number, least = 1) {
   return z.number().int().min(least).max(most).default(usual);
 }

@@ -15,7 +15,10 @@ const Input = z.object({
   ...RUN_INPUT,
 });
 
-/** Runs a shell command line. It can do anything the user can, so every call needs approval. */
+/**
+ * Runs a shell command line. A command can do anything that the user can do, so every call needs
+ * approval.
+ */
 @tool({
   ...SHELL_TOOL,
   name: 'run_shell',

@@ -27,7 +27,7 @@ export const SHELL_TOOL = {
   invalidates: ['files', 'git'],
 } as const;
 
-/** The base class of the tools that run programs. It confines them to one folder. */
+/** The base class of the tools that run programs, which confines these programs to one folder. */
 export class ShellTool {
   constructor(protected readonly programs: ProgramWall = new ProgramWall()) {}
 }

@@ -105,8 +105,8 @@ export class RunTests {
 }
 
 /**
- * Checks a filter that selects tests. It mustn't be an option (`--config=…` loads code), or contain
- * anything that the shell started by npm would interpret.
+ * Checks a filter that selects tests. The filter mustn't be an option (`--config=…` loads code), or
+ * contain anything that the shell started by npm would interpret.
  */
 function checkedFilter(filter: string): string {
   if (/^[\w@][\w@./ -]*$|^\.{1,2}\/[\w@./ -]*$/.test(filter) && !filter.split('/').includes('..'))

@@ -12,8 +12,8 @@ import {
 import { TIME_TOOL } from './time-tool.js';
 
 /**
- * Maximum amount of any unit. It's more than the number of seconds between the years 1 and 9999.
- * The resulting date is checked separately.
+ * Maximum amount of any unit. This number is greater than the number of seconds between the years 1
+ * and 9999. The resulting date is checked separately.
  */
 const MAX_AMOUNT = 400_000_000_000;
 const amount = (what: string) =>

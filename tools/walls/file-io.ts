@@ -10,8 +10,8 @@ const NO_FOLLOW = constants.O_NOFOLLOW;
 /** Number of bytes per read. */
 const CHUNK_BYTES = 65_536;
 /**
- * Mode of new files: everyone can read them, and the owner can write. That's safe, because files
- * with secrets are refused.
+ * Mode of new files: everyone can read them, and the owner can write. This mode is safe, because
+ * files with secrets are refused.
  */
 const NEW_FILE_MODE = 0o644;
 
@@ -20,7 +20,7 @@ export type EntryKind = 'file' | 'directory' | 'symlink' | 'other';
 export interface Entry {
   readonly name: string;
   readonly kind: EntryKind;
-  /** The size in bytes. Only files have it. */
+  /** The size in bytes. Only files have a size. */
   readonly bytes?: number;
 }
 
@@ -52,7 +52,7 @@ const ROUNDS = 3;
 
 /**
  * Refuses a real path that now leads elsewhere because a folder on the way was replaced with a
- * link. With `opened`, also refuses if a different file was opened.
+ * link. With `opened`, also refuses the path if a different file was opened.
  *
  * The function is synchronous, to leave as little time as possible between the check and the use.
  * In one round, a link that is swapped between the two system calls could go unnoticed. Several
@@ -85,7 +85,7 @@ export async function readFileBytes(path: string, real: string, maxBytes: number
 }
 
 /**
- * Reads a file up to a maximum size. It counts bytes while reading, because the size in the file's
+ * Reads a file up to a maximum size. Counts the bytes while reading, because the size in the file's
  * metadata may be wrong.
  */
 async function readBounded(path: string, file: FileHandle, maxBytes: number): Promise<Buffer> {

@@ -108,8 +108,8 @@ export class FileKeys {
 }
 
 /**
- * Returns the segments of a path as text. It also accepts paths that tools refuse, because policy
- * rules may mention them.
+ * Returns the segments of a path as text. Also accepts paths that tools refuse, because policy
+ * rules may mention such paths.
  */
 function textSegments(path: string, roots: readonly string[]): readonly string[] {
   try {

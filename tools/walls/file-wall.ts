@@ -30,8 +30,8 @@ const MAX_FILE_BYTES = 1_048_576;
 /** Maximum number of entries in one listing. */
 const MAX_ENTRIES = 1_000;
 /**
- * Maximum number of entries examined by one walk or in one folder. A large repository has that
- * many, and examining them takes a few seconds.
+ * Maximum number of entries examined by one walk or in one folder. A large repository has about
+ * that many entries, and examining them takes a few seconds.
  */
 const MAX_WALK_ENTRIES = 50_000;
 /** Maximum depth of a walk. Deeper folders are a mistake or an attack. */
@@ -109,10 +109,10 @@ interface Way {
  * Confines file operations to one root folder, based on real paths.
  *
  * Symlinks are followed if they stay inside the root. The real path is checked before an entry is
- * opened, and again after opening or right before a rename or removal. If a link is swapped in
- * between, the call is refused. An attacker who can swap folders below the root at exactly the
- * right moment, twice, can still redirect a call. A hard link to a file outside the root looks like
- * any file inside it, so it isn't refused.
+ * opened, and again after opening or right before a rename or removal. If a link is swapped between
+ * the two checks, the call is refused. An attacker who can swap folders below the root at exactly
+ * the right moment, twice, can still redirect a call. A hard link to a file outside the root looks
+ * like any file inside the root, so a hard link isn't refused.
  *
  * Every method throws `FORBIDDEN_PATH` if it refuses a path, `LIMIT_EXCEEDED` if a limit is
  * exceeded, and `EXECUTION_FAILED` with `details.reason` if the file system reports an error.
@@ -362,8 +362,8 @@ function makeFolders(path: string, { root, segments }: Place): void {
 }
 
 /**
- * Returns the real path of a file or folder that may not exist. It resolves the deepest existing
- * part and appends the rest.
+ * Returns the real path of a file or folder that may not exist. Resolves the deepest existing part
+ * of the path and appends the rest.
  */
 async function realPathOf(path: unknown, absolute: string): Promise<string> {
   const missing: string[] = [];

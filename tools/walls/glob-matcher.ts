@@ -3,7 +3,8 @@ import { ToolError } from '../../src/index.js';
 /** Maximum length of a pattern in characters. */
 export const MAX_GLOB_LENGTH = 500;
 /**
- * Maximum number of patterns that braces may expand to. Each pair of braces multiplies the number.
+ * Maximum number of patterns that braces may expand to. Each pair of braces multiplies the number
+ * of patterns.
  */
 const MAX_ALTERNATIVES = 64;
 
@@ -12,8 +13,8 @@ const MAX_ALTERNATIVES = 64;
  * `?` one character, `**` any folders, and `{a,b}` either alternative.
  *
  * A pattern without `/` is tested against the name alone. Everything else is literal and
- * case-sensitive. A mismatch only retries the last star, so the time is at most proportional to the
- * product of both lengths.
+ * case-sensitive. After a mismatch, only the last star is tried again, so the time is at most
+ * proportional to the product of both lengths.
  *
  * @throws ToolError `INVALID_ARGUMENT` for nested or unclosed braces, and patterns beyond the
  * limits.

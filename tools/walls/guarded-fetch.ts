@@ -42,7 +42,7 @@ export interface FetchAnswer {
 }
 
 /**
- * Maximum body size: 5 MiB. That's enough for any readable page, and several such bodies fit in
+ * Maximum body size: 5 MiB. Any readable page is smaller than this, and several such bodies fit in
  * memory.
  */
 const MAX_BYTES = 5 * 1024 * 1024;
@@ -53,8 +53,8 @@ const MAX_REDIRECTS = 5;
 const REDIRECTS = new Set([301, 302, 303, 307, 308]);
 
 /**
- * Headers that determine where a request goes or how it's framed. Callers mustn't set them, because
- * they could redirect the request to an unchecked server.
+ * Headers that determine where a request goes or how it's framed. Callers mustn't set these
+ * headers, because they could redirect the request to an unchecked server.
  */
 const OWN_HEADERS = new Set([
   'host',
@@ -79,9 +79,9 @@ interface Sent {
 /**
  * Sends a request, but only to addresses that the `UrlWall` has checked.
  *
- * GET and HEAD redirects are followed, and each one is checked again. If the origin changes, the
- * caller's headers are dropped. For other methods, the redirect itself is returned, because such a
- * request mustn't be sent to a different server.
+ * Redirects of GET and HEAD requests are followed, and the address of each redirect is checked. If
+ * the origin changes, the caller's headers are dropped. For other methods, the redirect itself is
+ * returned, because such a request mustn't be sent to a different server.
  *
  * @throws ToolError `FORBIDDEN_URL`, `INVALID_INPUT`, `TIMEOUT`, `ABORTED`, `LIMIT_EXCEEDED` for
  * too many redirects, and `EXECUTION_FAILED` if the server can't be reached or understood.
@@ -129,7 +129,8 @@ async function follow(
   let origin: string | undefined;
   for (;;) {
     const checked: CheckedUrl = await untilStopped(() => wall.check(target), stop);
-    // Tokens and cookies are only for the first origin. Once dropped, they're never sent again.
+    // Tokens and cookies are meant only for the first origin. Once dropped, they're never sent
+    // again.
     if (origin !== undefined && checked.url.origin !== origin) headers = {};
     origin = checked.url.origin;
     const response = await send(checked, { method, headers, body }, stop);
@@ -284,7 +285,8 @@ function aborted(): ToolError {
 }
 
 /**
- * Returns the system's short error code. Its messages aren't used, because they contain addresses.
+ * Returns the system's short error code. The system's messages aren't used, because they contain
+ * addresses.
  */
 function reasonOf(error: unknown): string {
   const code = (error as { code?: unknown } | null)?.code;

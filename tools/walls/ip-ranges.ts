@@ -6,7 +6,8 @@ type AddressClass = 'public' | 'private' | 'forbidden';
 type Range = readonly [address: string, prefix: number];
 
 /**
- * Addresses of the user's machine and network. Tools may only reach them if the caller allows it.
+ * Addresses of the user's machine and network. Tools may reach these addresses only if the caller
+ * allows it.
  */
 const PRIVATE_V4 = ranges('ipv4', [
   ['10.0.0.0', 8],
@@ -21,8 +22,8 @@ const PRIVATE_V6 = ranges('ipv6', [
 ]);
 
 /**
- * Ranges without ordinary web servers. Some are reserved, and others belong to services that hand
- * out a machine's credentials.
+ * Ranges without ordinary web servers. Some of these ranges are reserved, and some belong to
+ * services that hand out a machine's credentials.
  */
 const FORBIDDEN_V4 = ranges('ipv4', [
   ['0.0.0.0', 8], // "this host": connects to loopback on most systems

@@ -10,8 +10,8 @@ const KINDS: readonly (readonly [mediaType: string, beginning: RegExp])[] = [
 ];
 
 /**
- * Returns the media type and content of an image or PDF, which it recognizes by its first bytes.
- * Returns `undefined` for anything else.
+ * Recognizes an image or PDF by its first bytes, and returns its media type and content. Returns
+ * `undefined` for anything else.
  */
 export function mediaContent(
   bytes: Uint8Array,

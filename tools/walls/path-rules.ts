@@ -10,8 +10,8 @@ const SHOWN_LENGTH = 200;
 /**
  * Patterns for files and folders that usually contain secrets, at any depth.
  *
- * File tools match names against this list. Git tools pass it to git, which understands the same
- * patterns.
+ * File tools match names against this list. Git tools pass the list to git, which understands the
+ * same patterns.
  */
 export const SECRET_PATTERNS: readonly string[] = Object.freeze([
   ...[
@@ -74,8 +74,8 @@ export function segmentsOf(path: unknown, roots: readonly string[]): string[] {
   if (path.includes('\\')) throw forbiddenPath(path, 'segments must be separated by "/"');
   if (path.startsWith('//')) throw forbiddenPath(path, "network paths aren't allowed");
   if (/^(?:[a-z]|file):/i.test(path)) throw forbiddenPath(path, "drives and URLs aren't allowed");
-  // No shell expands `~` here.
-  // But if a folder had that name, a shell command could later expand it.
+  // No shell expands `~` here. But if a folder were named `~`, a shell command could later expand
+  // that name.
   if (path === '~' || path.startsWith('~/'))
     throw forbiddenPath(path, "the home folder can't be reached");
 
@@ -101,7 +101,7 @@ export function containedSegments(root: string, path: string): string[] | undefi
   return segments[0] === '..' || isAbsolute(below) ? undefined : segments;
 }
 
-/** Returns true if a path is the root or below it. Both must be real paths. */
+/** Returns true if a path is the root or below it. The path and the root must be real paths. */
 export function isInside(root: string, path: string): boolean {
   return containedSegments(root, path) !== undefined;
 }

@@ -20,8 +20,8 @@ const MAX_ARGUMENT_BYTES = 128 * 1024;
 /** Maximum size in bytes of a program's standard input: a long document. */
 const MAX_INPUT_BYTES = 1024 * 1024;
 /**
- * Milliseconds to wait for a program's last output after it has ended. All of it is already in the
- * pipes.
+ * Milliseconds to wait for a program's last output after it has ended. All of this output is
+ * already in the pipes.
  */
 const PIPE_GRACE_MS = 100;
 
@@ -97,19 +97,19 @@ export interface ProgramResult {
 /**
  * Runs programs from an allow-list, without a shell, inside one folder and with a timeout.
  *
- * It decides which programs start, in which environment and folder, and for how long. It can't
- * control what an allowed program does: if you allow an interpreter, you allow everything that the
- * interpreter can do.
+ * The wall decides which programs start, in which environment and folder, and for how long. It
+ * can't control what an allowed program does: if you allow an interpreter, you allow everything
+ * that the interpreter can do.
  *
- * Programs don't inherit this process's environment, but the system lets other programs of the same
- * user read it. On Linux, an allowed program that can read files finds it in `/proc/<pid>/environ`.
- * So keep secrets out of the agent's environment if programs mustn't see them, or run programs as
- * another user or in a container.
+ * Programs don't inherit this process's environment, but the system lets every program of the same
+ * user read that environment. On Linux, an allowed program that can read files finds the
+ * environment in `/proc/<pid>/environ`. So keep secrets out of the agent's environment if programs
+ * mustn't see those secrets, or run programs as another user or in a container.
  *
  * When the call ends, the program and its whole process group are killed. A descendant that has
  * left the group (`setsid`, or `detached` in Node) survives, because Node can't find it. The call
- * doesn't wait for such a descendant, and its output is no longer read. If you have to stop it, run
- * the whole agent in a container.
+ * doesn't wait for such a descendant, and its output is no longer read. If you have to stop such a
+ * descendant, run the whole agent in a container.
  */
 export class ProgramWall {
   readonly root: string;
@@ -298,7 +298,8 @@ function launch(
     const stderr = new OutputBuffer(maxOutputBytes, keep);
     let timedOut = false;
 
-    // A descendant that left the group may still have the pipes open. The call doesn't wait for it.
+    // A descendant that left the group may still have the pipes open. The call doesn't wait for
+    // that descendant.
     const closePipes = () => {
       child.stdout?.destroy();
       child.stderr?.destroy();

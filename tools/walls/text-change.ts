@@ -10,7 +10,7 @@ const MAX_CHANGED_LINES = 2_000;
 
 /**
  * Returns the preview of a change to a file. If the change is too long for a diff, the digest of
- * the old text still identifies it.
+ * the old text still identifies the change.
  */
 export function textChange(path: string, before: string | undefined, after: string): Preview {
   const bytes = Buffer.byteLength(after);

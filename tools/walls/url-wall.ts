@@ -15,8 +15,8 @@ interface UrlWallOptions {
   /** The allowed ports, unless `allowPrivate` allows all. @default 80, 443, 8080, 8443 */
   readonly ports?: readonly number[];
   /**
-   * The resolver. It's called once per URL, and connections only use the addresses that it returned
-   * and that passed the check.
+   * The resolver. The resolver is called once per URL. Connections use only the addresses that it
+   * returned and that passed the check.
    * @default the system's resolver
    */
   readonly resolve?: Resolve;
@@ -50,8 +50,8 @@ const METADATA_NAMES = new Set([
 ]);
 
 /**
- * Decides which URLs a tool may call. So nobody can talk a model into calling services that only
- * this machine can reach.
+ * Decides which URLs a tool may call, so that nobody can talk a model into calling services that
+ * only this machine can reach.
  */
 export class UrlWall {
   readonly #allowPrivate: boolean;
@@ -95,7 +95,8 @@ export class UrlWall {
     const url = new URL(text);
     if (url.protocol !== 'http:' && url.protocol !== 'https:')
       throw refused(url, `Only http and https URLs are allowed, not ${url.protocol.slice(0, -1)}.`);
-    // Credentials before the host would be sent, and can make it look like another host.
+    // Credentials before the host would be sent to the server, and can make the URL look as if it
+    // had a different host.
     if (url.username !== '' || url.password !== '')
       throw refused(url, 'The URL contains a user name or password. Remove it.');
     url.hostname = withoutTrailingDots(url.hostname);
@@ -161,7 +162,7 @@ function withoutTrailingDots(hostname: string): string {
 }
 
 /**
- * Returns the error for a refused URL. The message only contains the URL's origin, because paths
+ * Returns the error for a refused URL. The message contains only the URL's origin, because paths
  * and queries may contain secrets.
  */
 function refused(url: URL, why: string): ToolError {

@@ -117,8 +117,8 @@ interface PageReader {
 /**
  * Reads a page's text and tags in one pass, skipping content that is never shown.
  *
- * It uses the library's tokenizer, because the library's parser takes 18 seconds for 80,000
- * unclosed elements.
+ * Uses the library's tokenizer, because the library's parser takes 18 seconds for 80,000 unclosed
+ * elements.
  */
 function readPage(html: string, { text, tag }: PageReader): void {
   let name = '';

@@ -6,7 +6,9 @@ import { WEB_TOOL, WebTool } from './web-tool.js';
 
 /** Maximum length of a request body in characters. */
 const MAX_BODY_CHARS = 1_000_000;
-/** Maximum length of a header value in characters. Servers usually accept this much. */
+/**
+ * Maximum length of a header value in characters. Servers usually accept a value of this length.
+ */
 const MAX_HEADER_CHARS = 8_192;
 const MAX_HEADERS = 50;
 /** Maximum number of characters in the result: about 12,000 tokens. */

@@ -3,10 +3,12 @@ import { z } from 'zod';
 import { fail, isToolError, type ToolResult } from '../../src/index.js';
 import type { FetchAnswer } from '../walls/guarded-fetch.js';
 
-/** Maximum length of a URL in characters. Servers usually accept this much. */
+/** Maximum length of a URL in characters. Servers usually accept a URL of this length. */
 const MAX_URL_LENGTH = 8_192;
 
-/** Returns the schema for an input URL. The policy and the tool both see its canonical form. */
+/**
+ * Returns the schema for an input URL. The policy and the tool both see the URL's canonical form.
+ */
 export function urlInput(): z.ZodString {
   return z.string().max(MAX_URL_LENGTH).overwrite(canonicalUrl);
 }

@@ -20,7 +20,7 @@ export const WEB_TOOL = {
   conflictKeys: ({ url }: { readonly url: string }) => ({ reads: [urlKey(url)] }),
 } as const;
 
-/** The base class of the web tools. They share one `UrlWall`. */
+/** The base class of the web tools, which all share one `UrlWall`. */
 export class WebTool {
   constructor(protected readonly wall: UrlWall = new UrlWall()) {}
 }

@@ -32,14 +32,14 @@ export interface McpAuditOptions extends Pick<AuditOptions, 'observed' | 'known'
   /** The server's name, if the settings contain several servers. @default the only server */
   readonly name?: string;
   /**
-   * The tools from `tools/list`, as a list or as the whole result. If you pass them, the server
-   * isn't started.
+   * The server's tools: the whole result of `tools/list`, or just its list. If you pass this, the
+   * server isn't started.
    * @default the server is started to list its tools
    */
   readonly listing?: unknown;
   /**
    * Environment variables for the server's process, in addition to PATH. The process gets no other
-   * variables, and an empty HOME.
+   * variables, and its HOME is an empty folder.
    * @default none
    */
   readonly env?: Readonly<Record<string, string>>;
@@ -49,8 +49,8 @@ export interface McpAuditOptions extends Pick<AuditOptions, 'observed' | 'known'
    */
   readonly install?: boolean;
   /**
-   * Also calls the tools that claim to be read-only, with their examples. For each tool, the server
-   * is started again, confined to a scratch folder.
+   * Also calls each tool that claims to be read-only, with the examples in its schema. Starts the
+   * server again for each tool, and confines it to a scratch folder.
    * @default no tool is called
    */
   readonly run?: Omit<RunChoice, 'files'>;
@@ -92,19 +92,19 @@ interface Installed {
 }
 
 /**
- * Compares the declarations of an MCP server's tools with the effects of its installed code. Calls
- * no tool unless `run` is set.
+ * Compares the declarations of an MCP server's tools with the effects of the server's installed
+ * code. Calls no tool unless `run` is set.
  *
- * To get the declarations from `tools/list`, it starts the server with an empty HOME and without
- * this process's environment variables. If you pass `listing`, it doesn't start the server. It only
- * installs packages if `install` is set. The package of an `npx` command is looked up in
- * `node_modules`, the global packages and npx's cache.
+ * To get the declarations from `tools/list`, the audit starts the server with an empty HOME and
+ * without this process's environment variables. If you pass `listing`, the server isn't started.
+ * The audit installs packages only if `install` is set. To find the package of an `npx` command,
+ * the audit looks in `node_modules`, the global packages and npx's cache.
  *
  * @param server A folder, a file, a package name, a command (`npx -y some-server`, `node
- * server.js`), or settings as in `readMcpSettings`. Variables that look like keys are replaced by
- * placeholders.
+ * server.js`), or settings as in `readMcpSettings`. Environment variables that look like API keys
+ * get placeholder values.
  * @throws ToolError `INVALID_ARGUMENT` if the server isn't found, doesn't run on Node or doesn't
- * respond, and for an invalid listing.
+ * respond, or if the listing is invalid.
  */
 export async function auditMcpServer(
   server: unknown,
@@ -166,7 +166,10 @@ export async function auditMcpServer(
   );
 }
 
-/** Calls a server's tools. If an argument is a folder, each call gets a copy of it. */
+/**
+ * Calls a server's tools. If an argument on the server's command line is a folder, each tool gets a
+ * copy of that folder.
+ */
 async function runServer(
   { start: { command, args } }: Installed,
   cwd: string,
@@ -207,7 +210,7 @@ function toolsIn(listing: unknown): readonly unknown[] {
 const WORDS = /(?:[^\s"']|"[^"]*"|'[^']*')+/g;
 
 /**
- * Returns a server's command, from a text or from settings. A text of a single word is a folder,
+ * Reads a server's command from a text or from settings. A single word is the name of a folder,
  * file or package.
  */
 function commandOf(
@@ -371,8 +374,8 @@ function packageIn(words: readonly string[]): {
 }
 
 /**
- * Finds the nearest installed package with a name. If there is none, installs the package if that's
- * allowed.
+ * Finds the nearest installed package with the given name. If no such package is installed,
+ * installs it, provided `install` is set.
  */
 async function ofName(
   spec: string,
@@ -414,7 +417,7 @@ async function ofName(
       'no installed package with that name',
       `Nothing is installed without your consent: add --install, or run npm install ${spec}.`,
     );
-  // npm is started through a shell on Windows, so the version must be harmless.
+  // On Windows, npm is started through a shell, so the version must not contain shell syntax.
   if (!/^[\w.*+~^-]*$/.test(spec.slice(name.length + 1)))
     throw invalidArgument('a package with a version or a tag, to be installed', spec);
   const prefix = join(homedir(), '.cache/tooldex/audit', spec.replace(/[^\w.@-]/g, '+'));
@@ -472,8 +475,8 @@ function ofScript(path: string, start: Command): Installed {
 }
 
 /**
- * Starts a server and lists its tools. It gets an empty home folder, and no environment variables
- * except PATH and the given ones.
+ * Starts a server and lists its tools. The server gets an empty home folder, and only PATH and the
+ * given environment variables.
  */
 async function listTools(
   { start, folder, entry }: Installed,

@@ -31,7 +31,7 @@ export interface AuditReport {
     readonly folder: string;
   };
   readonly tools: readonly ToolAudit[];
-  /** The effects that nearly all tools share, such as logs. The verdicts ignore them. */
+  /** The effects that nearly all tools share, such as writing logs. The verdicts ignore them. */
   readonly shared: readonly Effect[];
   /** The tools and files that weren't audited, with the reasons. */
   readonly skipped: readonly Skipped[];
@@ -60,7 +60,10 @@ interface TraceOptions {
 
 /** Options for `auditTools`. */
 export interface AuditOptions extends TraceOptions {
-  /** The folder with the tools' code. Places are relative to it. @default process.cwd() */
+  /**
+   * The folder with the tools' code. Places in code are relative to this folder. @default
+   * process.cwd()
+   */
   readonly root?: string;
   /**
    * The files that define tools, relative to the root. @default every code file below the root that
@@ -68,14 +71,14 @@ export interface AuditOptions extends TraceOptions {
    */
   readonly entries?: readonly string[];
   /**
-   * Effects that you observed yourself, by tool name. They are added to the effects found in the
-   * code.
+   * Effects that you observed yourself, by tool name. These effects are added to the effects found
+   * in the code.
    * @default none
    */
   readonly observed?: ReadonlyMap<string, readonly Effect[]>;
   /**
-   * Also runs the tools that `files` export, with their examples and in scratch copies of the root.
-   * Effects observed in a run are proven.
+   * Also runs the tools that `files` export, in scratch copies of the root, with the examples in
+   * the tools' schemas. An effect observed in a run counts as proven.
    * @default no tool runs
    */
   readonly run?: RunChoice;
@@ -90,7 +93,7 @@ export const runChoice = z.strictObject({
   timeoutMs: milliseconds().optional(),
 } satisfies FieldsOf<RunChoice>);
 
-/** The option with your own knowledge of calls and programs. */
+/** The option that says what your own calls and programs do. */
 export const knowledge = z.strictObject({
   calls: z.record(z.string(), z.enum(['read', 'write', 'none'])).optional(),
   programs: z.record(z.string(), z.enum(['read', 'write', 'unknown'])).optional(),
@@ -112,11 +115,11 @@ const shape = {
 } satisfies FieldsOf<AuditOptions>;
 
 /**
- * Compares tools' declarations with the effects of their code. It follows the code from each
- * handler through all calls, and only runs tools if `run` is set.
+ * Compares tools' declarations with the effects of their code. Follows the code from each handler
+ * through all calls. Runs tools only if `run` is set.
  *
- * @throws ToolError `INVALID_ARGUMENT` for invalid options and a root that isn't a folder,
- * `MISSING_PACKAGE` without oxc-parser and oxc-resolver.
+ * @throws ToolError `INVALID_ARGUMENT` for invalid options or if the root isn't a folder.
+ * `MISSING_PACKAGE` if oxc-parser or oxc-resolver isn't installed.
  */
 export async function auditTools(
   registry: ToolMetadataRegistry,
@@ -217,8 +220,8 @@ export async function auditDeclared(
 }
 
 /**
- * Replaces a call's effect with the observed effect. If the tool's code wasn't found, it stays
- * unread, no matter what was observed.
+ * Replaces a call's effect with the effect observed at the same place. A tool whose code wasn't
+ * found still has no handler, no matter what was observed.
  */
 function withSeen(tool: TracedTool, effects: readonly Effect[]): TracedTool {
   const seen = effects.map((effect) =>

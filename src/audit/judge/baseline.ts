@@ -4,7 +4,7 @@ import { compareText } from '../../core/plain-data.js';
 import type { AuditFinding, ToolAudit } from './judge-tool.js';
 
 /**
- * A known lie. It's identified by tool, axis and call, so it stays known if its line number
+ * A known lie. A lie is identified by tool, axis and call, so it stays known if its line number
  * changes.
  */
 interface KnownLie {
@@ -36,7 +36,8 @@ export function readBaseline(data: unknown): readonly KnownLie[] {
 }
 
 /**
- * Returns the JSON of a baseline with all lies of some tools. Equal lies produce identical JSON.
+ * Returns the JSON of a baseline that contains all lies of the given tools. Equal lies produce
+ * identical JSON.
  */
 export function writeBaseline(tools: readonly ToolAudit[]): string {
   const lies = new Map(
@@ -48,8 +49,8 @@ export function writeBaseline(tools: readonly ToolAudit[]): string {
 }
 
 /**
- * Marks the findings that a baseline contains, and returns the baseline's entries that are no
- * longer found.
+ * Marks the findings that a baseline contains. Returns the baseline's entries that match no finding
+ * any more.
  */
 export function applyBaseline(
   tools: readonly ToolAudit[],

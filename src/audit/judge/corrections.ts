@@ -9,7 +9,7 @@ interface Correction {
   readonly tool: string;
   readonly before: Readonly<Record<string, unknown>>;
   readonly after: Readonly<Record<string, unknown>>;
-  /** The fields that the code doesn't determine. They get the strictest value. */
+  /** The fields that the code doesn't determine. These fields get the strictest value. */
   readonly unsure: readonly string[];
 }
 
@@ -59,7 +59,7 @@ function hintsOf(declared: DeclaredFacts, found: FoundFacts): Sides {
     const strict = ASSUMED[hint];
     const decided = found[fact];
     if (decided === null) unsure.push(hint);
-    // Hints about writing meant nothing while the tool was declared read-only.
+    // While the tool was declared read-only, its hints about writing had no meaning.
     const said =
       declared.readOnly === true && fact !== 'openWorld' && fact !== 'readOnly'
         ? strict
@@ -78,8 +78,8 @@ function hintsOf(declared: DeclaredFacts, found: FoundFacts): Sides {
 }
 
 /**
- * Returns corrections for the axes that decide whether calls need approval. The other axes are
- * derived from them.
+ * Returns corrections for the axes that decide whether calls need approval. All other axes are
+ * derived from these axes.
  */
 function axesOf(
   { axes = {} }: DeclaredFacts,
@@ -122,8 +122,8 @@ function axesOf(
         : sideEffects.length === 0
           ? [found.readOnly === true ? SideEffect.NONE : SideEffect.WRITE]
           : sideEffects,
-    // The old category would contradict a new access mode.
-    // A missing category is derived from the access mode.
+    // The old category would contradict the new access mode. Without a category, the new one is
+    // derived from the access mode.
     ...(axes.executionCategory !== undefined &&
       isSame &&
       !wrong.has('executionCategory') && { executionCategory: axes.executionCategory }),

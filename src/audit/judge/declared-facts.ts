@@ -19,15 +19,15 @@ interface DeclaredAxes {
 }
 
 /**
- * The facts that a tool declares. Facts that it doesn't declare are missing, even if they have a
- * default.
+ * The facts that a tool declares. Facts that the tool doesn't declare are missing, even if they
+ * have a default.
  */
 export interface DeclaredFacts {
   readonly readOnly?: boolean;
   readonly destructive?: boolean;
   readonly idempotent?: boolean;
   readonly openWorld?: boolean;
-  /** Missing for tools of MCP servers, which only have annotations. */
+  /** Missing for tools of MCP servers, which have nothing but annotations. */
   readonly axes?: DeclaredAxes;
 }
 

@@ -120,8 +120,8 @@ const DELETES =
 const LOCAL_KINDS: ReadonlySet<EffectKind> = new Set(['fs-write', 'memory-state', 'process-spawn']);
 
 /**
- * Returns the names of facts for reports: annotations for MCP tools, options for tools of this
- * package.
+ * Returns the names that reports use for facts: annotations for MCP tools, and options for tools of
+ * this package.
  */
 function wordsOf({ axes, destructive, readOnly }: DeclaredFacts) {
   if (axes === undefined)
@@ -203,7 +203,8 @@ function* findingsOfFacts(declared: DeclaredFacts, found: FoundFacts): Iterable<
                 `and ${doingOf(effect)}, which deletes or stops something`,
                 effect,
               );
-    // Only local effects are checked: a service may recognize a repeated request.
+    // Only effects on this machine are checked, because a service may recognize that a request is
+    // repeated.
     if (idempotent === true)
       for (const effect of writes)
         if (effect.idempotent === false && LOCAL_KINDS.has(effect.kind))
@@ -238,7 +239,9 @@ const READING: ReadonlySet<SideEffect> = new Set([
   SideEffect.READ_EXTERNAL_SERVICE,
 ]);
 
-/** Finds other metadata of this package's tools that contradicts the effects. */
+/**
+ * Finds other metadata that contradicts the effects. Only tools of this package have such metadata.
+ */
 function* findingsOfAxes(
   { axes, readOnly }: DeclaredFacts,
   { effects }: FoundFacts,
@@ -262,7 +265,7 @@ function* findingsOfAxes(
       write,
       ': a call that is answered from the cache changes nothing',
     );
-  // If the tool lies about being read-only, these findings would only repeat that.
+  // If the tool lies about being read-only, these findings would only repeat that lie.
   if (write !== undefined && readOnly !== true) {
     if (sideEffects.length > 0 && sideEffects.every((each) => READING.has(each)))
       yield lies('sideEffects', listOf(sideEffects), write);
@@ -281,8 +284,8 @@ function* findingsOfAxes(
 }
 
 /**
- * Returns each kind of effect and call once, with its most certain and shortest path. The worst
- * come first.
+ * Returns each combination of effect and call once, with the most certain and shortest path to it.
+ * The worst effects come first.
  */
 function distinct(effects: readonly Effect[]): readonly Effect[] {
   const weight = ({ certainty, destructive, via }: Effect) =>

@@ -17,7 +17,10 @@ const READS = new Set(
       'getdocument enable',
   ),
 );
-/** User actions on a page. Each action may change anything, each time it's repeated. */
+/**
+ * User actions on a page. An action may change anything, and may change more each time it's
+ * repeated.
+ */
 const ACTS = new Set(
   wordsIn(
     'click dblclick tap press presssequentially type inserttext sendcharacter sendkeys drag ' +
@@ -68,8 +71,8 @@ export function browserEffects(
   if (/^setdefault\w*timeout$/.test(key)) return [];
   if (key === 'saveas') return [writes('fs-write', call, true, true)];
   if (TOLD.test(key)) return [undecided('browser-action', call)];
-  // In WebDriver, these methods open an address that they're given.
-  // In all other cases, they only read the address.
+  // In WebDriver, these methods open the address passed to them. In other libraries, or without an
+  // argument, they only read.
   if (/^(?:url|get|to)$/.test(key) && args.length > 0 && /^(?:selenium|webdriver)/.test(call))
     return [writes('browser-action', call)];
   if (READS.has(key) || /^(?:pdf|url|get|to)$/.test(key)) return [reads('browser-action', call)];

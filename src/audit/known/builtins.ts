@@ -10,7 +10,7 @@ const FS_READS = new Set(
   ),
 );
 /**
- * The functions of `fs` that write, with [destructive, idempotent], according to Node's
+ * The functions of `fs` that write, each with a pair [destructive, idempotent] based on Node's
  * documentation.
  */
 const FS_WRITES: Readonly<Record<string, readonly [boolean | null, boolean | null]>> = {
@@ -44,7 +44,7 @@ const FS_WRITES: Readonly<Record<string, readonly [boolean | null, boolean | nul
 };
 
 /**
- * Returns the effect of opening a file with some flags. @see the file system flags in Node's
+ * Returns the effect of opening a file with the given flags. @see the file system flags in Node's
  * documentation
  */
 function opening(flags: KnownValue, call: string): CallEffect {
@@ -63,7 +63,7 @@ function fileEffects(path: readonly string[], args: readonly KnownValue[]): read
   const name = (named.at(-1) ?? '').replace(/Sync$/, '');
   const call = `fs.${named.join('.')}`;
   const isStream = named[0] === 'createWriteStream' && named.length > 1;
-  if (isStream) return []; // The file was opened when the stream was created.
+  if (isStream) return []; // The effect was already recorded when the stream was created.
   if (name === 'open') return [opening(args.length < 2 ? 'r' : args[1], call)];
   if (name === 'WriteStream') return [writes('fs-write', call, true, true)];
   if (name === 'ReadStream') return [reads('fs-read', call)];
@@ -212,7 +212,7 @@ export function builtinEffects(
 }
 
 /**
- * Returns a request's method. Without a method in the options, it's GET. Returns undefined if the
+ * Returns a request's HTTP method: GET if the options contain no method, and undefined if the
  * options are unknown.
  */
 function textOr(method: KnownValue, args: readonly KnownValue[]): string | undefined {

@@ -48,7 +48,7 @@ const WRITE_VERBS: ReadonlyMap<string, Facts> = new Map([
     [true, true],
     'delete remove drop destroy truncate purge prune clear erase wipe revoke cancel terminate kill abort stop shutdown uninstall unregister unsubscribe archive trash del flush quit',
   ),
-  // These verbs change existing things, so they're destructive.
+  // Methods with these verbs change existing things, so they're destructive.
   ...verbs(
     [true, null],
     'update upsert put patch replace rename move edit modify change merge reset rollback overwrite',
@@ -59,8 +59,8 @@ const WRITE_VERBS: ReadonlyMap<string, Facts> = new Map([
   ),
 ]);
 /**
- * Verbs that all kinds of programs use. Such a verb proves nothing if the call has no argument or
- * the method is exported by the package itself.
+ * Verbs that all kinds of programs use. Such a verb proves nothing if the call has no argument, or
+ * if the package itself exports the method.
  */
 const BARE =
   /^(?:add|append|clear|close|commit|copy|create|delete|merge|move|open|patch|pause|publish|push|put|register|remove|replace|reset|resume|save|send|set|start|stop|submit|sync|tag|toggle|update|write|insert|post|abort|cancel|mark|destroy)$/;
@@ -86,7 +86,7 @@ function byName(
   return how === undefined ? undefined : [writes(write, call, ...how)];
 }
 
-/** Packages that write files, and their methods that write. */
+/** Packages that write files, each with the names of its methods that write. */
 const FILE_WRITES: Readonly<Record<string, RegExp>> = {
   rimraf: /./,
   del: /./,
@@ -106,8 +106,8 @@ const FILE_WRITES: Readonly<Record<string, RegExp>> = {
 };
 
 /**
- * Returns the effect of a call on a package's client. It's known from the package's documentation,
- * or guessed from the verb in the name.
+ * Returns the effect of a call on a package's client. The effect is known from the package's
+ * documentation, or guessed from the verb in the method's name.
  *
  * @param path The names after the package, with `()` for the result of a call.
  * @returns `undefined` if nothing is known about the call.
@@ -218,7 +218,7 @@ function starterEffects(
   call: string,
   known: AuditKnowledge | undefined,
 ): readonly CallEffect[] {
-  // These are calls on a program that was already started.
+  // The call is a method of a program that was already started, such as `kill`.
   if (names.length > 1 && /^(?:spawn|execa|fork|exec)/.test(names[0]!))
     return /^(?:write|kill|send)$/.test(names.at(-1)!) ? [undecided('process-spawn', call)] : [];
   if (typeof program !== 'string') return [undecided('process-spawn', call)];
@@ -250,8 +250,9 @@ function httpClientEffects(
 }
 
 /**
- * Returns the effects of a request. The method comes from the text before the path, the options or
- * the function's name. A request without a method may contain a GraphQL document.
+ * Returns the effects of a request. The HTTP method is taken from the text before the path, from
+ * the options or from the function's name. A request without a method may contain a GraphQL
+ * document.
  */
 function requestOf(name: string, [first, second]: readonly KnownValue[]): readonly CallEffect[] {
   const path = typeof first === 'string' ? first : (textIn(first, 'path') ?? textIn(first, 'url'));

@@ -10,10 +10,7 @@ const SQL_METHODS = new Set(
       '$executerawunsafe',
   ),
 );
-/**
- * Methods for connections and transactions. They have no effect themselves, only the calls inside
- * them do.
- */
+/** Methods for connections and transactions. Only the calls made inside them have effects. */
 const AROUND =
   /^(?:release|close|end|connect|disconnect|quit|duplicate|on|once|begin\w*|commit\w*|rollback\w*|startTransaction|runTransaction|withTransaction|\$transaction|transaction|execute(?:Read|Write)|initialize|ping|create(?:Client|Pool|Connection|Cluster)?|multi|pipeline|auth|use)$/;
 /** Redis commands that only read. */

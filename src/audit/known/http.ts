@@ -1,7 +1,10 @@
 import type { CallEffect } from '../effect.js';
 import { fieldOf, reads, undecided, writes, type KnownValue } from './known-value.js';
 
-/** The methods that write, with [destructive, idempotent]. @see RFC 9110, section 9.2 */
+/**
+ * The HTTP methods that write, each with a pair [destructive, idempotent]. @see RFC 9110, section
+ * 9.2
+ */
 const METHODS: Readonly<Record<string, readonly [boolean | null, boolean | null]>> = {
   PUT: [true, true],
   DELETE: [true, true],
@@ -20,7 +23,7 @@ const THINGS_OF_WORK =
   /[/:_.-](?:message|comment|issue|ticket|task|note|post|page|item|record|row|file|folder|document|project|label|tag|deployment|release|pull|merge_request|job|run|repo|repositorie|gist|reaction|vote|like|tweet|email|mail|notification|alert|incident|thing)s?(?:\/x)?\/?(?:$|[?#])/i;
 const THINGS_OF_BUSINESS =
   /[/:_.-](?:charge|refund|payment|payout|order|transfer|invoice|customer|user|account|webhook|hook|member|team|group|channel|contact|lead|deal|product|reservation|booking|subscription|key|secret|collection|table|database|bucket|object)s?(?:\/x)?\/?(?:$|[?#])/i;
-/** Words in an address that show that a POST may only read. */
+/** Words in an address that show that a POST may be just a read. */
 const ASKS =
   /(?:^|[/_.:?=-])(?:_?m?search|query|queries|find|lookup|list|graphql|gql|rpc|jsonrpc|batch_?get|read|count|validate|analy[sz]e|explain|similar|recommend(?:ations)?|embeddings?|completions?|v\d+\/messages$|generate|translate|token|oauth|login|auth|scrape|crawl|extract|parse|convert|batch|map|preview|estimate|compile|check|compare|rank|rerank|classify|detect|simulate|diff)(?:$|[/?#:_.-])/i;
 const GRAPHQL_READ = /^\s*(?:#[^\n]*\n\s*)*(?:query\b|\{)/;
@@ -40,8 +43,8 @@ function documentIn(body: KnownValue): string | undefined {
  * Returns the effect of a request. The effect of a POST is unknown unless its address or GraphQL
  * document shows it.
  *
- * @param method undefined if it's unknown.
- * @param url as far as it's known.
+ * @param method The HTTP method, or undefined if it's unknown.
+ * @param url The known part of the URL.
  */
 export function httpEffects(
   method: string | undefined,
@@ -61,8 +64,8 @@ export function httpEffects(
       /graphql|gql/i.test(url ?? 'graphql')
     )
       return [reads('net-read', call)];
-    // A JSON-RPC body may call a procedure that only reads.
-    // Words in an address are only looked for after the host.
+    // A JSON-RPC request may call a procedure that only reads. Words are looked for only in the
+    // part of the URL after the host.
     if (
       typeof fieldOf(body, 'jsonrpc') === 'string' ||
       (url !== undefined && ASKS.test(url.replace(/^\w+:\/\/[^/]*/, '')))

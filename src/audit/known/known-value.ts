@@ -11,7 +11,7 @@ export type KnownValue =
   | { readonly [key: string]: KnownValue };
 
 /**
- * What you know about calls and programs: `{calls: {'some-client.sync': 'write'}, programs:
+ * Your own knowledge about calls and programs: `{calls: {'some-client.sync': 'write'}, programs:
  * {deployctl: 'unknown'}}`.
  */
 export interface AuditKnowledge {
@@ -55,7 +55,7 @@ export function wordsOfName(name: string): readonly string[] {
     .filter((word) => word !== '');
 }
 
-/** Returns a field of a known value if it's an object. */
+/** Returns a field of a known value if the value is an object. */
 export function fieldOf(value: KnownValue, key: string): KnownValue {
   return typeof value === 'object' &&
     value !== null &&
@@ -65,7 +65,7 @@ export function fieldOf(value: KnownValue, key: string): KnownValue {
     : undefined;
 }
 
-/** Returns a field if it's a text. */
+/** Returns a field if its value is a string. */
 export const textIn = (value: KnownValue, key: string): string | undefined => {
   const text = fieldOf(value, key);
   return typeof text === 'string' ? text : undefined;

@@ -1,6 +1,9 @@
 import { packagesIn } from './known-value.js';
 
-/** Packages for telemetry, logs and pure computation. Their calls aren't treated as effects. */
+/**
+ * Packages for telemetry, logs and pure computation. Calls to these packages aren't treated as
+ * effects.
+ */
 export const isHarmless = packagesIn(
   '@opentelemetry/* @sentry/* posthog* @segment/* mixpanel @amplitude/* amplitude amplitude-js ' +
     '@amplitude analytics winston winston-* pino pino-* bunyan log4js debug loglevel consola ' +
@@ -33,7 +36,7 @@ export const isBrowser = packagesIn(
   'playwright* @playwright/* patchright* rebrowser-* puppeteer* chrome-remote-interface ' +
     'selenium-webdriver webdriver webdriverio appium* @browserbasehq/stagehand @mobilenext/*',
 );
-/** Clients of databases that take SQL. */
+/** Database clients whose methods take SQL. */
 export const isSqlDatabase = packagesIn(
   'pg pg-* postgres @neondatabase/serverless mysql mysql2 mariadb better-sqlite3 sqlite sqlite3 ' +
     'sql.js @libsql/* libsql knex kysely sequelize typeorm drizzle-orm @prisma/* prisma ' +

@@ -20,9 +20,9 @@ export interface Program {
   /** The subcommands that only add. */
   readonly adds?: string;
   readonly changes?: string;
-  /** Options with a value that may come before the subcommand. */
+  /** Options that take a value and may come before the subcommand. */
   readonly values?: string;
-  /** Matches words that don't affect the meaning of a command, such as a device. */
+  /** Matches words that don't affect the meaning of a command, such as a device's name. */
   readonly drop?: RegExp;
   /** Patterns that override the lists. The first matching pattern applies. */
   readonly rules?: readonly Rule[];

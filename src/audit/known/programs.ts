@@ -38,7 +38,7 @@ const CHANGERS = new Set(
   ),
 );
 const ADDERS = new Set(wordsIn('mkdir touch mktemp screenrecord'));
-/** Programs that start another program, and those of their options that take a value. */
+/** Programs that start another program, each with its options that take a value. */
 const WRAPPERS: Readonly<Record<string, string>> = {
   sudo: '-u -g -h -p -C -D',
   doas: '-u -C',
@@ -113,7 +113,8 @@ function ofProgram(name: string, program: Program, args: Words): CallEffect {
   const known = plainWords(args, new Set(wordsIn(values))).map((word) => word ?? '…');
   const words = drop === undefined ? known : known.join(' ').replace(drop, '').split(' ');
   const call = [name, ...words.slice(0, 3)].join(' ').slice(0, 80);
-  // Rules are matched from the subcommand on. Options before it are the program's own.
+  // Rules are matched against the text from the subcommand on, without the program's options before
+  // it.
   const from = values === '' ? 0 : args.indexOf(known[0] === '…' ? undefined : known[0]);
   const text = args
     .slice(Math.max(0, from))
@@ -138,7 +139,7 @@ function ofProgram(name: string, program: Program, args: Words): CallEffect {
     const some = words.slice(0, length);
     if (some.length < length || some.includes('…')) continue;
     const key = some.join(' ');
-    // The next word would select a nested subcommand, but it's unknown.
+    // The next word would select a nested subcommand, but that word is unknown.
     if (words[length] === '…') {
       if (has(changes, `${key} *`) && !hasBelow(looks, key))
         return writes('process-spawn', call, true);
@@ -155,7 +156,8 @@ const isHelp = (args: Words) =>
   (args.at(-1) === '--help' && !isOption(args.at(-2)));
 
 /**
- * Returns the effect of curl, which depends on its method, its data and the file for the response.
+ * Returns the effect of a curl command, based on the request's method and data, and on the file for
+ * the response.
  */
 function curlEffects(args: Words): readonly CallEffect[] {
   const text = args.map((arg) => arg ?? '…').join(' ');
@@ -189,8 +191,8 @@ const OF = { read: reads, write: writes, unknown: undecided };
 /**
  * Returns the effect of starting a program, as far as the words of the command show it.
  *
- * @param program its name or path.
- * @param args undefined for unknown arguments.
+ * @param program The program's name or path.
+ * @param args The arguments, or undefined if they're unknown.
  */
 export function programEffects(
   program: string,
@@ -255,8 +257,8 @@ export function programEffects(
   if (READERS.has(name)) return [reads('process-spawn', call)];
   if (CHANGERS.has(name)) return [writes('process-spawn', call, true)];
   if (ADDERS.has(name)) return [writes('fs-write', call, false, name !== 'mktemp')];
-  // A verb that changes something is believed for every program.
-  // A verb that reads is only believed for cloud tools.
+  // A verb such as "delete" is trusted for every program. A verb such as "list" is trusted only for
+  // cloud tools.
   const words = plainWords(args, new Set(wordsIn('--profile --region --project -o --output')));
   for (const word of words.slice(0, CLOUDS.has(name) ? 6 : 2)) {
     if (word === undefined || /^(?:exec|ssh|console|execute)$/.test(word)) break;
@@ -267,8 +269,8 @@ export function programEffects(
 }
 
 /**
- * Returns true if a word is an argument of the wrapper. Other words are for the program that the
- * wrapper starts.
+ * Returns true if a word is an argument of the wrapper, and not of the program that the wrapper
+ * starts.
  */
 const isOfWrapper = (name: string, arg: string) =>
   isOption(arg) ||

@@ -26,12 +26,12 @@ const KEYWORDS = new Set([
 ]);
 const HEADS = new Set(['for', 'case', 'select', 'function']);
 const HARMLESS_TARGET = /^(?:\/dev\/(?:null|stdout|stderr|tty)|&?[0-9-])$/;
-/** Maximum depth of nested substitutions that are read. */
+/** The depth down to which nested substitutions are read. */
 const DEEPEST = 5;
 
 /**
- * Returns the simple commands in a shell text, including those in substitutions. It reads quotes,
- * redirections and variables, but not here-documents.
+ * Returns the simple commands in a shell text, including the commands in substitutions. Understands
+ * quotes, redirections and variables, but not here-documents.
  */
 export function shellCommands(text: string, depth = 0): readonly ShellCommand[] {
   const commands: ShellCommand[] = [];
@@ -57,7 +57,7 @@ export function shellCommands(text: string, depth = 0): readonly ShellCommand[] 
   };
   const endCommand = () => {
     endWord();
-    // The head of a `for` or `case` contains words and no command.
+    // The head of a `for` or `case` contains only words, not commands.
     if (isHead) words = [];
     isHead = false;
     if (words.length > 0 || writesTo.length > 0) commands.push({ words, writesTo });

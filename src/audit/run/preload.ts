@@ -21,14 +21,14 @@ import {
   toSink,
 } from './stand-ins.js';
 
-// This file is preloaded into a process that runs tools for an audit.
-// It replaces the Node functions below with recording ones.
+// This file is preloaded into a process that runs tools for an audit. This file replaces the Node
+// functions below with functions that record each call.
 
 type Members = Readonly<Record<string, unknown>>;
 
 /**
- * Functions of `fs` that work on open files. They aren't recorded, because the call that opened the
- * file already was.
+ * Functions of `fs` that work on open files. Calls to these functions aren't recorded, because the
+ * call that opened the file has already been recorded.
  */
 const OF_OPEN_FILES =
   /^(?:close|readv?|writev?|f(?:chmod|chown|datasync|stat|sync|truncate|utimes))(?:Sync)?$/;
@@ -67,7 +67,7 @@ const files = (owner: object) => ({
   writes: writtenBy,
 });
 
-/** Returns the program that a call starts, with its words. */
+/** Returns the program that a call starts, and the program's arguments. */
 function programOf(args: Args, name: string): Args {
   const words = (Array.isArray(args[1]) ? args[1] : []) as Args;
   const hasShell = args.some((each) => Boolean((each as Members | undefined)?.['shell']));
@@ -76,7 +76,7 @@ function programOf(args: Args, name: string): Args {
     : [args[0], words];
 }
 
-/** Returns the method and address of a request in the form of `http.request`. */
+/** Returns the method and address of a request, given the arguments of `http.request`. */
 function requestOf(scheme: string, [first, second]: Args): Args {
   const isUrl = typeof first === 'string' || first instanceof URL;
   const options = ((isUrl ? second : first) ?? {}) as Readonly<Record<string, string | undefined>>;
@@ -89,7 +89,7 @@ function requestOf(scheme: string, [first, second]: Args): Args {
   ];
 }
 
-/** Returns the method, address and text of a request in the form of `fetch`. */
+/** Returns the method, address and body of a request, given the arguments of `fetch`. */
 function fetchOf([input, init]: Args): Args {
   const { method, body } = (init ?? {}) as Members;
   const request = input instanceof Request ? input : undefined;
@@ -178,7 +178,7 @@ const WATCHED: readonly Watched[] = [
   {
     owner: process,
     module: 'process',
-    // `_debugProcess` opens another process to debuggers.
+    // `_debugProcess` lets debuggers connect to another process.
     names: ['kill', '_kill', '_debugProcess'],
     instead: () => true,
   },

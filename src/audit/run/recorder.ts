@@ -4,8 +4,8 @@ import { fileURLToPath } from 'node:url';
 import type { KnownValue } from '../known/known-value.js';
 import { CONFINEMENT, type Confinement, type Seen } from './seen-effects.js';
 
-// These functions are saved before the tool's code can replace them.
-// They call nothing that the tool can replace.
+// These functions are saved before the tool's code can replace them. They don't call any function
+// that the tool can replace.
 const { closeSync, openSync, realpathSync, writeSync } = fs;
 const { stringify } = JSON;
 const begins = Function.prototype.call.bind(Reflect.get(String.prototype, 'startsWith')) as (
@@ -13,32 +13,32 @@ const begins = Function.prototype.call.bind(Reflect.get(String.prototype, 'start
   start: string,
 ) => boolean;
 
-/** This process's settings. They're read once, before any other code can read them. */
+/** This process's settings. The settings are read once, before any other code can read them. */
 export const confinement = JSON.parse(process.env[CONFINEMENT] ?? '{}') as Confinement;
 delete process.env[CONFINEMENT];
 
 export type Args = readonly unknown[];
 export type Work = (this: unknown, ...args: Args) => unknown;
 
-/** Functions of an object that are recorded in the same way. */
+/** Several functions of one object that are recorded in the same way. */
 export interface Watched {
   readonly owner: object;
   /**
-   * The module that the functions are recorded under. `path` contains the names between the module
-   * and the function.
+   * The module under whose name the functions are recorded. `path` contains the names between the
+   * module and the function.
    */
   readonly module: string;
   readonly path?: readonly string[];
   readonly names: readonly string[];
-  /** Returns the recorded part of a call. @default its arguments */
+  /** Returns the part of a call that is written to the record. @default its arguments */
   readonly told?: (args: Args, name: string) => Args;
-  /** Replaces the call. @default the call is made */
+  /** Runs in place of the call. @default the call is made */
   readonly instead?: (args: Args, name: string, self: unknown) => unknown;
   /** Returns the files that a call writes. @default none */
   readonly writes?: (args: Args, name: string) => readonly string[];
 }
 
-/** Replaces functions with ones that record their calls. */
+/** Replaces functions with functions that record each call. */
 export function watch({ owner, module, path: before = [], names, ...row }: Watched): void {
   for (const name of names) {
     const original = Reflect.get(owner, name) as Work | undefined;
@@ -77,9 +77,9 @@ let isBusy = false;
 
 /**
  * Records a call and makes it. Calls that Node makes as part of the call aren't recorded, and
- * neither are calls of loaders.
+ * neither are calls by module loaders.
  *
- * @param original Makes the call unchanged, for loaders.
+ * @param original Makes the call unchanged, for module loaders.
  * @param act Makes the call, or does something else instead.
  */
 export function record<T>(
@@ -107,7 +107,9 @@ export function record<T>(
   }
 }
 
-/** Maximum number of lines in a record. Tools that never end would otherwise fill the disk. */
+/**
+ * Maximum number of lines in a record. Without a limit, a tool that never ends would fill the disk.
+ */
 const MOST_LINES = 20_000;
 let lines = 0;
 
@@ -128,8 +130,8 @@ const FRAME = /^\s+at (?:.*? \()?((?:file:\/\/|\/|[A-Za-z]:\\|node:).*?):(\d+):\
 const LOADERS = /^node:internal\/modules\/|[\\/]node_modules[\\/](?:tsx|esbuild|get-tsconfig)[\\/]/;
 
 /**
- * Returns the places of the user's code on the stack. Also tells if a loader or Node itself makes
- * the call.
+ * Returns the lines of the user's code that are on the stack, and whether a module loader or Node
+ * itself made the call.
  */
 function framesHere(): {
   readonly frames: readonly string[];
@@ -181,7 +183,7 @@ function isBelow(file: string, folder: string): boolean {
 
 const LONGEST = 500;
 
-/** Returns the plain data in a value. It calls no getters or methods of the value. */
+/** Returns the plain data in a value. Calls no getters or methods of the value. */
 function plain(value: unknown, depth = 0): KnownValue {
   if (typeof value === 'string') return value.slice(0, LONGEST);
   if (value === null || typeof value === 'number' || typeof value === 'boolean') return value;

@@ -21,21 +21,25 @@ import { openSession, type RunAnswer, type RunSubject, type Session } from './se
 /** Options for running tools in an audit. */
 export interface RunOptions {
   /**
-   * The folder that is copied for each tool. Places in code are relative to it. @default an empty
-   * one
+   * The folder that is copied for each tool. Places in code are relative to this folder. @default
+   * an empty one
    */
   readonly root?: string | undefined;
   /**
-   * Another folder with audited code, such as a server's package. This folder isn't copied.
+   * Another folder with audited code, such as a server's package. Unlike the root, this folder
+   * isn't copied.
    * @default none
    */
   readonly code?: string | undefined;
   /**
-   * Inputs to call tools with, by tool name. The `examples` in their schemas are used too.
+   * Inputs to call tools with, by tool name. The `examples` in the tools' schemas are used too.
    * @default none
    */
   readonly inputs?: Readonly<Record<string, readonly unknown[]>> | undefined;
-  /** Runs tools without examples with a minimal input that fits their schema. @default false */
+  /**
+   * Also runs tools that have no examples, with a minimal input that fits the tool's schema.
+   * @default false
+   */
   readonly generate?: boolean | undefined;
   /** Also runs tools that need approval. @default false */
   readonly unsafe?: boolean | undefined;
@@ -52,7 +56,7 @@ export interface RunChoice extends Pick<
 > {
   /**
    * The files, folders or globs that export the tools, relative to the root. Each process loads
-   * them.
+   * these files.
    */
   readonly files?: readonly string[] | undefined;
 }
@@ -111,8 +115,8 @@ const HELD = {
 };
 
 /**
- * Runs tools to observe their effects. Each tool runs in its own process and its own scratch copy
- * of the root, twice in a row. The network and programs are replaced with stubs.
+ * Runs tools to observe their effects. Each tool runs twice in a row, in its own process and its
+ * own scratch copy of the root. The network and programs are replaced with stubs.
  *
  * @param tools The tools to run. @default all tools of a server
  * @throws ToolError for a server that doesn't start, or starts without the recorder.
@@ -142,11 +146,11 @@ export async function runTools(
   };
 }
 
-/** The tool's name. For a tool of an MCP server, its name at the server. */
+/** The tool's name. For a tool of an MCP server, the name that the server uses. */
 const nameOf = ({ name, providers }: ToolEntry) =>
   providers[0]?.name === 'mcp' ? String(providers[0].config?.['tool']) : name;
 
-/** Returns the inputs to run a tool with, or the reason why it doesn't run. */
+/** Returns the inputs to run a tool with, or the reason why the tool doesn't run. */
 function inputsOf(
   entry: ToolEntry,
   { inputs = {}, generate = false, unsafe = false }: RunOptions,
@@ -199,7 +203,7 @@ async function runOne(
     await session.close();
     const records = readRecord(scratch, from);
     const refused = records.filter((record) => record.refused);
-    // If a write was refused, the second call proves nothing.
+    // If a write was refused, the second call doesn't show whether the tool is idempotent.
     if (refused.length > 0) secondChanged = null;
     const { code } = options;
     const files = [
@@ -241,8 +245,8 @@ async function runOne(
 }
 
 /**
- * Starts a process in a scratch folder, with a sink instead of the network. Removes folder and sink
- * after the work.
+ * Starts a process in a scratch folder, with a sink in place of the network. Removes the folder and
+ * the sink when the work is done.
  */
 async function inScratch<T>(
   subject: RunSubject,
@@ -271,7 +275,7 @@ async function inScratch<T>(
 
 /**
  * Reads the lines that a recorder has written after a position in its file. The last line may be
- * cut if the process was killed.
+ * incomplete if the process was killed.
  */
 function readRecord({ record }: Scratch, from: number): readonly Seen[] {
   const rows = readFileSync(record).subarray(from).toString('utf8').split('\n');
@@ -279,8 +283,8 @@ function readRecord({ record }: Scratch, from: number): readonly Seen[] {
 }
 
 /**
- * Returns the effects of recorded calls. A write in the scratch folder is only an effect if it
- * changed something.
+ * Returns the effects of recorded calls. A write in the scratch folder counts as an effect only if
+ * it changed something.
  */
 function effectsIn(
   records: readonly Seen[],
@@ -296,8 +300,8 @@ function effectsIn(
     const hit = changes.filter(({ path }) => targets.some((target) => path.startsWith(target)));
     for (const change of hit) explained.add(change);
     const isWithoutTrace = targets.length > 0 && !refused && hit.length === 0;
-    // Node finishes some writes later.
-    // They're skipped, because the call that started them is recorded.
+    // Node finishes some writes later. Such writes are skipped, because the call that started the
+    // write is recorded.
     const isFinish = frames.length === 0 && targets.some((target) => placed.has(target));
     if (isWithoutTrace || isFinish) return [];
     return effectsOfSeen(record, subject).map((effect): Effect => {

@@ -22,7 +22,7 @@ import { ToolError } from '../../core/errors.js';
  * files.
  */
 export interface Scratch {
-  /** The only folder that the tool may write to. It contains `root`, `home` and `tmp`. */
+  /** The only folder that the tool may write to. This folder contains `root`, `home` and `tmp`. */
   readonly folder: string;
   readonly root: string;
   /** The file that the recorder writes to. The tool itself can't write to this file. */
@@ -32,7 +32,7 @@ export interface Scratch {
   readonly remove: () => void;
 }
 
-/** Maximum size of a root in bytes. Each tool gets its own copy. */
+/** Maximum size of a root in bytes. Each tool gets its own copy of the root. */
 const MOST_BYTES = 200 * 2 ** 20;
 
 /**
@@ -87,7 +87,7 @@ function copyRoot(source: string, root: string, folder: string): void {
 }
 
 /**
- * Returns the path of a file in a folder, or in the nearest folder above it that has such a file.
+ * Returns the path of the nearest file with the given name, in a folder or in the folders above it.
  */
 function nearest(folder: string, name: string): string | undefined {
   const path = join(folder, name);

@@ -16,21 +16,22 @@ export interface Seen {
   readonly targets: readonly string[];
   /** True if the call wasn't carried out because it would write outside the tool's folder. */
   readonly refused: boolean;
-  /** The functions on the stack as `file:line`, innermost first, without Node's own. */
+  /** The functions on the stack as `file:line`, innermost first, without Node's own functions. */
   readonly frames: readonly string[];
 }
 
 /** The recorder's settings in a process that runs tools for an audit. */
 export type Confinement = Pick<Scratch, 'folder' | 'record' | 'sink'>;
 
-/** The environment variable that contains the `Confinement`. The recorder removes it. */
+/** The environment variable that contains the `Confinement`. The recorder removes this variable. */
 export const CONFINEMENT = 'TOOLDEX_AUDIT_CONFINEMENT';
 
 /** The folders with the audited code. */
 type Subject = readonly string[];
 
 /**
- * Returns the effects of a recorded call. Their certainty is `does`, because they were observed.
+ * Returns the effects of a recorded call. The certainty of these effects is `does`, because they
+ * were observed.
  */
 export function effectsOfSeen(seen: Seen, subject: Subject): readonly Effect[] {
   const place = placesIn(seen.frames, subject);
@@ -43,7 +44,7 @@ function callEffects({ module, path, args, targets }: Seen): readonly CallEffect
   if (module === 'child_process')
     return programEffects(text(first) ?? '', Array.isArray(second) ? second.map(text) : []);
   if (isRequest(module, path)) return httpEffects(text(first), text(second), third);
-  // Flags may be numbers, so it's easier to see from the targets if the call writes.
+  // The flags may be numbers, so the call's targets are used to see whether it writes.
   if (module === 'fs' && /^open(?:Sync)?$/.test(path.at(-1)!)) {
     const flags = targets.length === 0 ? 'r' : (text(second) ?? 'w');
     return builtinEffects(module, path, [first, flags])!;

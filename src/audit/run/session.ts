@@ -45,19 +45,19 @@ export type RunSubject =
       readonly env: Readonly<Record<string, string>>;
     };
 
-/** Milliseconds that tools may take to load. */
+/** Maximum time in milliseconds for loading the tools. */
 const START_MS = 60_000;
-/** Milliseconds that a call has to report its timeout. */
+/** Milliseconds after a call's timeout in which the process must report the timeout. */
 const LATE_MS = 1_000;
 /** Milliseconds to wait after a call, for work that the tool started without awaiting it. */
 const SETTLE_MS = 100;
-/** Memory limit of a process for objects, in MB. Buffers aren't limited. */
+/** Maximum memory for the objects in a process, in MB. Memory for buffers isn't limited. */
 const MEMORY_MB = 512;
 
 /** The message of a child process that has loaded its tools. */
 export const READY = { id: 'ready', status: 'ok' };
 
-/** Makes a call like an executor does, as approved and without retries. */
+/** Makes a call as an executor does, but without asking for approval and without retries. */
 export async function callOnce(
   definition: ToolDefinition,
   { input, timeoutMs }: RunRequest,
@@ -108,7 +108,7 @@ export async function openSession(
 
 /**
  * Returns the flags for Node's permission model. The process may write only to the record and the
- * scratch folder, and can't load native addons. It may start programs and workers only if
+ * scratch folder, and can't load native addons. The process may start programs and workers only if
  * TypeScript has to be compiled.
  */
 function confiningFlags(place: string, isTypeScript: boolean): readonly string[] {
@@ -141,8 +141,8 @@ function preloadFlags(): readonly string[] {
 }
 
 /**
- * The messages from a child process. They're checked, because a tool can send any message through
- * the same channel.
+ * The messages from a child process. The messages are checked, because a tool can send any message
+ * through the same channel.
  */
 const answerSchema = z.object({
   id: z.string(),
@@ -199,7 +199,7 @@ export const homeIn = (home: string, temporary: string) => ({
   TEMP: temporary,
 });
 
-/** Starts an MCP server and lists its tools. The caller closes the discovery. */
+/** Starts an MCP server and lists its tools. The caller must close the discovery. */
 export async function startServer(command: {
   readonly command: string;
   readonly args: readonly string[];

@@ -3,14 +3,14 @@ import net from 'node:net';
 import { PassThrough, Writable } from 'node:stream';
 
 /**
- * This file has stubs for programs and the network. Their responses are empty, and nothing leaves
- * the machine.
+ * This file has stubs for programs and the network. The stubs return empty responses, and nothing
+ * leaves the machine.
  */
 
 type Args = readonly unknown[];
 type Connect = (this: unknown, ...args: Args) => unknown;
 
-/** Returns the result of a program without output, in the form that the options request. */
+/** Returns the result of a program that printed nothing, in the form that the options request. */
 function nothing(args: Args): string | Buffer {
   const options = args.find(
     (each) => typeof each === 'object' && each !== null && !Array.isArray(each),

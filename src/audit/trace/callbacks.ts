@@ -18,7 +18,7 @@ import {
 
 /**
  * Methods of strings, arrays, dates, headers and similar values that change nothing outside the
- * value. They run their callbacks at once.
+ * value. These methods run their callbacks at once.
  */
 export const PURE: ReadonlySet<string> = new Set(
   wordsIn(

@@ -56,12 +56,12 @@ import {
   type Value,
 } from './values.js';
 
-/** Packages whose functions return items of the lists that they're given. */
+/** Packages whose functions return items of the lists passed to them. */
 const OF_DATA = /^(?:lodash|ramda|underscore|p-|async|rxjs|immer)/u;
 
 /**
- * Evaluates calls. It follows functions of the audited code, records the effects of known
- * functions, and treats all other functions as unknown.
+ * Evaluates calls. Follows functions of the audited code, records the effects of known functions,
+ * and treats all other functions as unknown.
  */
 export class Calls {
   readonly classes: Classes;
@@ -339,7 +339,7 @@ export class Calls {
     const parsed = validated(m, name, args, external.shape);
     if (parsed !== undefined) return parsed;
     if (name === 'promisify' || name === 'pify') return args[0] ?? UNKNOWN;
-    // Functions for lists return items of the list. All other functions return new values.
+    // Functions that work on lists return items of the list. All other functions return new values.
     const given =
       isListed && OF_DATA.test(pkg)
         ? unknownLike(...args.filter((arg) => !isCallable(arg)))
@@ -391,7 +391,7 @@ export class Calls {
     return request(m, first.t === 'obj' ? HOLE : textOf(first), settings, `${pkg}.${name}`, place);
   }
 
-  /** Calls a method of an unknown value. With `bare`, it calls the value itself. */
+  /** Calls a method of an unknown value. With `bare`, calls the value itself. */
   #unknown(object: Value, key: string, args: readonly Value[], place: Place, bare = false): Value {
     const { m } = this;
     const { methods, methodsOfObjects } = this.classes;
@@ -434,7 +434,8 @@ export class Calls {
     }
     if (!tagsOf(object).some((tag) => tag.startsWith('unread:')))
       m.unknownCall(`${key === '' ? 'a function' : key} is called on an unknown value`, place);
-    // If few classes or one object have such a method, it's probably the one called.
+    // If at most three classes or one object have a method with this name, that method is probably
+    // the one called.
     if (!bare && !COMMON.has(key)) {
       const classes = [...(methods.get(key) ?? [])];
       if (classes.length > 0 && classes.length <= 3)
@@ -455,7 +456,10 @@ const isReadOnly = (arg: Value): boolean =>
   arg.t === 'obj' &&
   [...arg.props].some(([key, one]) => /^read_?only$/iu.test(key) && truth(one) === true);
 
-/** Returns the result of calling a package. An argument schema keeps its content. */
+/**
+ * Returns the result of a call to a package. If the package builds an argument schema, the result
+ * contains the schema's fields.
+ */
 function schemaOf(
   m: Machine,
   external: External,

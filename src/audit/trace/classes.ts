@@ -233,13 +233,13 @@ export class Classes {
   }
 
   /**
-   * Returns an instance of a class. If the program hasn't created any instance, it returns a
-   * representative one.
+   * Returns an instance of a class. If the program hasn't created any instance, returns a
+   * representative instance.
    */
   instanceOf(cls: ClassValue): Obj {
     const known = this.instances.get(cls.node)?.[0] ?? this.standIns.get(cls);
     if (known !== undefined) return known;
-    // Parameters with a default get it. All other arguments are unknown.
+    // Parameters with a default value get that value. All other arguments are unknown.
     const args = ((constructorOf(cls)?.['params'] ?? []) as Node[]).map((param) =>
       (param['parameter'] ?? param).type === 'AssignmentPattern' ? UNDEFINED : UNKNOWN,
     );

@@ -144,7 +144,7 @@ export function arrayMethod(
   }
 }
 
-/** Calls a method of a Map or Set. Returns undefined if it has no such method. */
+/** Calls a method of a Map or Set. Returns undefined if the Map or Set has no such method. */
 export function mapMethod(
   m: Machine,
   map: Obj,

@@ -6,8 +6,8 @@ import type { Scope, Value } from './values.js';
 const hoisted = new WeakMap<readonly Node[], readonly string[]>();
 
 /**
- * Declares the names of a block or function before it runs. Functions get their values at once, and
- * classes and variables later.
+ * Declares the names of a block or function before it runs. Functions get their values at once,
+ * while classes and variables get theirs later.
  */
 export function hoist(
   m: Machine,
@@ -52,7 +52,10 @@ export function declaredNames(node: Node): readonly string[] {
   return names;
 }
 
-/** Visits all nodes below a node. It enters a child only if the visitor returns true. */
+/**
+ * Visits all nodes below a node. Visits a node's children only if the visitor returns true for the
+ * node.
+ */
 export function walk(below: unknown, visit: (node: Node) => boolean): void {
   const stack = [below];
   while (stack.length > 0) {
@@ -65,7 +68,8 @@ export function walk(below: unknown, visit: (node: Node) => boolean): void {
 }
 
 /**
- * Collects the names that code reassigns, because they may have a different value at the next call.
+ * Collects the names that code reassigns, because these names may have a different value at the
+ * next call.
  */
 export function noteAssigned(body: readonly Node[], into: Set<string>): void {
   walk(body, (node) => {
@@ -87,7 +91,7 @@ export function noteAssigned(body: readonly Node[], into: Set<string>): void {
   });
 }
 
-/** Returns the name of a property, unless it's computed. */
+/** Returns the name of a property, or undefined if the name is computed. */
 export const nameOfKey = (node: Node): string =>
   node.type === 'PrivateIdentifier'
     ? `#${node['name'] as string}`

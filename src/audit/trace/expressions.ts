@@ -157,7 +157,8 @@ export class Expressions {
   #template(n: Node, s: Scope): Value {
     const parts = (n['expressions'] as Node[]).map((one) => this.evaluate(one, s));
     const tags = allTags(parts);
-    // If a part has two possible strings, as with a conditional, so has the result.
+    // If a part has two possible strings, for example because of a conditional, the result has two
+    // as well.
     const several = parts.findIndex(
       (part) =>
         part.t === 'union' && part.of.length <= 3 && part.of.every((one) => one.t === 'const'),
@@ -304,7 +305,7 @@ export class Expressions {
     return value;
   }
 
-  /** Returns the object before the dot. For `super`, it returns the parent's methods. */
+  /** Returns the object before the dot. For `super`, returns the parent's methods. */
   #objectOf(n: Node, s: Scope): Value {
     if (n['object'].type !== 'Super') return this.evaluate(n['object'], s);
     const parent = s.frame.home?.parent ?? UNKNOWN;

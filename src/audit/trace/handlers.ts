@@ -34,8 +34,8 @@ export interface Candidate {
 }
 
 /**
- * The ranks of functions that only contain the tool's name, of entries in a table of tools, and of
- * objects that have the name.
+ * The ranks of three kinds of candidates: functions that only contain the tool's name, entries in a
+ * table of tools, and objects that have the name.
  */
 export const GUESSED = 8;
 const TABLED = 7;
@@ -73,8 +73,8 @@ interface Method {
 }
 
 /**
- * Finds the handlers of tools. It follows the program's start and looks for functions that are
- * passed along with a tool's name.
+ * Finds the handlers of tools. Follows the program's start and looks for functions that are passed
+ * along with a tool's name.
  */
 export class Handlers {
   readonly found = new Map<string, Candidate[]>();
@@ -108,7 +108,7 @@ export class Handlers {
     return this.names.has(text) ? text : undefined;
   }
 
-  /** Returns the tool's name in a value, if the value contains exactly one. */
+  /** Returns the tool's name in a value, if the value contains the name of exactly one tool. */
   #nameOf(value: Value): string | undefined {
     if (value.t !== 'obj' && value.t !== 'class') return this.#toolNamed(value);
     const [name, ...more] = this.#named.get(value) ?? [];
@@ -137,8 +137,8 @@ export class Handlers {
   }
 
   /**
-   * Returns the fields of a schema. The schema comes from a package, or is a plain object of such
-   * schemas.
+   * Returns the fields of a schema. The schema comes from a package, or is a plain object of
+   * schemas from a package.
    */
   #shapeIn(value: Value, depth = 2): Obj | undefined {
     if (value.t === 'external') return value.shape;
@@ -218,8 +218,8 @@ export class Handlers {
   }
 
   /**
-   * Looks for missing tools in code that the start didn't reach. It runs the functions that contain
-   * their names.
+   * Looks for missing tools in code that the start didn't reach. Runs the functions that contain
+   * the names of missing tools.
    */
   search(program: Program, folder: string): void {
     const has = (text: string): readonly string[] | undefined => {
@@ -244,7 +244,7 @@ export class Handlers {
     }
   }
 
-  /** Looks for code that creates instances of classes that have none so far. */
+  /** Finds the classes without an instance, and looks for code that creates an instance. */
   makers(program: Program, folder: string): void {
     const { instances, standIns } = this.interpreter.classes;
     const names = [...standIns.keys()].flatMap(({ node }) =>
@@ -311,8 +311,8 @@ export class Handlers {
     const tool = constant(name);
     const root = shape === undefined ? unknown(['arg:']) : argumentsOf(m, shape);
     /**
-     * Returns an object that contains the arguments under some keys. With `also`, the object may
-     * contain more, or be the arguments.
+     * Returns an object that contains the tool's arguments under each of the keys. With `also`, the
+     * object may have other keys, or may itself be the arguments.
      */
     const holder = (keys: readonly string[], also?: Value): Obj => {
       const object = m.object([['name', tool], ...keys.map((key) => [key, root] as const)]);

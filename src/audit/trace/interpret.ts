@@ -54,8 +54,8 @@ const leaves = (completion: Completion): boolean =>
   completion === 'return' || completion === 'throw';
 
 /**
- * Follows the statements of a program as far as their values are known. It takes every possible
- * branch once.
+ * Follows the statements of a program as far as their values are known. Takes every possible branch
+ * once.
  */
 export class Interpreter {
   readonly classes: Classes;
@@ -85,8 +85,8 @@ export class Interpreter {
   }
 
   /**
-   * Clears the cached results of functions, because results of one tool's call aren't valid for the
-   * next.
+   * Clears the cached results of functions, because the results for one tool's call aren't valid
+   * for the next tool's call.
    */
   forget(): void {
     this.#memo = new Map();
@@ -115,7 +115,8 @@ export class Interpreter {
     const isArrow = fn.node.type === 'ArrowFunctionExpression';
     const key = [fn, ...(isArrow ? [] : [self]), ...args].map(signatureOf).join('/');
     const known = this.#memo.get(key);
-    // An array created in this call may have grown since, so its result isn't reused.
+    // If an argument is an array created in this call, it may have grown since, so the stored
+    // result isn't reused.
     if (
       known !== undefined &&
       (++known.count > 3 ||
@@ -136,7 +137,8 @@ export class Interpreter {
     via.push(place);
     stack.push({ node: fn.node, name: fn.name });
     let result: Value = UNKNOWN;
-    // A call gets at most half of the remaining steps, so that some remain for the code after it.
+    // A call gets at most half of the remaining steps, so that some steps remain for the code after
+    // the call.
     const isDone = m.attempt(
       () => (result = this.#run(fn, isArrow, self, args)),
       Math.max(2_000, (limit - steps) / 2),
@@ -190,7 +192,8 @@ export class Interpreter {
   }
 
   /**
-   * Follows the statements of a module. A statement that reaches its limit doesn't stop the others.
+   * Follows the statements of a module. If a statement reaches its limit, the statements after it
+   * are still followed.
    */
   #body(body: readonly Node[], scope: Scope): void {
     const { m } = this;
@@ -342,15 +345,17 @@ export class Interpreter {
     const no = m.under(test.no, () => branch(n['alternate']));
     if (yes !== undefined && no !== undefined)
       return yes === no || no === 'throw' ? yes : yes === 'throw' ? no : 'return';
-    // If the branch may leave the function, its conditions also apply to the code after it.
+    // If some code in the `then` branch leaves the function, the conditions of that code also apply
+    // to the code after the `if`.
     if (yes === undefined && left.length > 0)
       m.conditions.push({
         tags: mergeTags(test.yes.tags, ...left.map(({ tags }) => tags)),
         special: false,
         kind: 'test',
       });
-    // If one branch always leaves, the other's condition applies to the code after it.
-    // A branch that rejects invalid input isn't `special`.
+    // If one branch always leaves the function, the condition of the other branch applies to the
+    // code after the `if`. If the branch that leaves only rejects invalid input, the condition
+    // isn't `special`.
     const [gone, branchGone, other] =
       yes !== undefined
         ? [yes, n['consequent'] as Node, test.no]
@@ -414,7 +419,7 @@ export class Interpreter {
     return undefined;
   }
 
-  /** Runs a loop. Afterwards, it drops the conditions that the loop's body added. */
+  /** Runs a loop. After the loop, drops the conditions that the loop's body added. */
   #bounded(run: () => Completion): Completion {
     const before = this.m.conditions.length;
     const completion = run();

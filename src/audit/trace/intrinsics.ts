@@ -61,7 +61,10 @@ export function textMethod(
   return unknown(tags);
 }
 
-/** Returns the possible entries of a value. An entry with an unknown key has no key. */
+/**
+ * Returns the possible entries of a value. If the key of an entry is unknown, the entry is returned
+ * without a key.
+ */
 function pairsOf(
   m: Machine,
   value: Value,
@@ -272,7 +275,7 @@ export function fromData(m: Machine, data: unknown, depth = 30): Value {
     : m.object(Object.entries(data).map(([key, value]) => [key, fromData(m, value, depth - 1)]));
 }
 
-/** Computes a path. Its unknown parts become holes. */
+/** Computes a path. Unknown parts of the path become holes. */
 export function pathCall(path: readonly string[], args: readonly Value[]): Value {
   const tags = allTags(args);
   const [first] = args.map(textOf);

@@ -52,7 +52,7 @@ export interface Entry {
   readonly names: readonly string[];
   /** The function that contains the effect. */
   readonly by: Node | undefined;
-  /** The path of a temporary file. If the code removes the file again, the effect doesn't count. */
+  /** The path of a temporary file. If the code removes the file again, the effect is ignored. */
   readonly temporary?: string;
   /** The memory that the effect changes, if any. */
   readonly state?: string;
@@ -110,7 +110,7 @@ export class Machine {
   readonly via: Place[] = [];
   readonly stack: { readonly node: Node; readonly name: string }[] = [];
   run = new Run();
-  /** Memory that the code tests before setting it, such as a cache. */
+  /** Memory that the code tests before it sets the memory, such as a cache. */
   readonly once = new Set<string>();
   /** The memory that a `finally` restores. */
   readonly released = new Set<string>();
@@ -152,7 +152,7 @@ export class Machine {
     if (this.steps > this.limit || this.#isLate) throw EXHAUSTED;
   }
 
-  /** Runs `work` within a limit of steps. Returns false if the limit is reached. */
+  /** Runs `work` with a limited number of steps. Returns false if the limit is reached. */
   attempt(run: () => void, steps = Infinity): boolean {
     const { limit } = this;
     this.limit = Math.min(limit, this.steps + steps);
@@ -233,7 +233,9 @@ export class Machine {
     return undefined;
   }
 
-  /** Returns the parent of an object or class if it's foreign, such as a package's class. */
+  /**
+   * Returns the parent of an object or class if the parent comes from elsewhere, such as a package.
+   */
   base(object: Value): Value | undefined {
     let at: Value | undefined = object;
     for (let depth = 0; depth < 16 && (at?.t === 'obj' || at?.t === 'class'); depth++)
@@ -241,7 +243,7 @@ export class Machine {
     return at;
   }
 
-  /** Reads a member of a value. Without a key, it reads all members. */
+  /** Reads a member of a value. Without a key, reads all members. */
   get(object: Value, key: string | undefined, index: Value, place: Place): Value {
     return join(...solid(object).map((one) => this.#get(one, key, index, place)));
   }
@@ -413,7 +415,10 @@ export class Machine {
     }
   }
 
-  /** Records a change to a built-in function or object. Its behaviour is unknown from then on. */
+  /**
+   * Records a change to a built-in function or object. After such a change, the behaviour of the
+   * function or object is unknown.
+   */
   #patch({ module, path }: Native, key: string | undefined): void {
     // Servers replace `console` functions to redirect their own output, which isn't an effect.
     if (
@@ -454,7 +459,10 @@ export class Machine {
     return this.epoch > object.born ? this.#fromState(value, `o${object.id}[]`) : value;
   }
 
-  /** Marks everything in a value as read if it's older than the call. Returns the memory's tags. */
+  /**
+   * Marks everything in a value as read, if the value is older than the call. Returns the tags of
+   * the memory that was read.
+   */
   touch(value: Value, depth = 4): Tags {
     if (value.t === 'union') return mergeTags(...value.of.map((one) => this.touch(one, depth)));
     if (value.t !== 'obj' || depth === 0) return [];
@@ -541,7 +549,7 @@ export class Machine {
     else this.record({ kind: 'memory-state', access: 'write', ...how }, place, { state });
   }
 
-  /** Records why some code wasn't followed. If `place` is given, adds it to the reason. */
+  /** Records the reason why some code wasn't followed, and the place if it's given. */
   unknownCall(reason: string, place?: Place): void {
     if (this.epoch > 0 && this.run.unknowns.size < 60)
       this.run.unknowns.add(place === undefined ? reason : `${reason} (${this.at(place)})`);

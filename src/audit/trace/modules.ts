@@ -22,8 +22,8 @@ interface Loaded {
   readonly isModule: boolean;
 }
 /**
- * Loads each module once, as Node does, and returns its exports. It doesn't load packages outside
- * the audited code, so only their names are known.
+ * Loads each module once, as Node does, and returns its exports. Packages outside the audited code
+ * aren't loaded, so only their names are known.
  */
 export class Modules {
   readonly loaded = new Map<Module, Loaded>();

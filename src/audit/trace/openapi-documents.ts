@@ -19,7 +19,8 @@ const plain = (name: string): string => name.replace(/[^a-z0-9]/gi, '').toLowerC
  * from such a document.
  *
  * @returns a function that finds the operation of a tool. The tool's name is the operation's
- * `operationId`, or ends with it. If several fit, the longest `operationId` wins.
+ * `operationId`, or ends with it. If several operations fit, the operation with the longest
+ * `operationId` is used.
  */
 export function operationsIn(program: Program): (tool: string) => Operation | undefined {
   const operations = new Map<string, Operation>();

@@ -28,8 +28,8 @@ export function lookup(scope: Scope, name: string): Binding | undefined {
 }
 
 /**
- * Returns a property's name, and the value that the name is computed from. An unknown name is
- * undefined.
+ * Returns a property's name, and the value that the name is computed from. If the name is unknown,
+ * it's returned as undefined.
  */
 export function keyIn(m: Machine, n: Node, s: Scope): readonly [string | undefined, Value] {
   const node: Node = n['property'] ?? n['key'];

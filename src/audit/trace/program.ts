@@ -6,7 +6,9 @@ import { pathToFileURL } from 'node:url';
 import { ToolError } from '../../core/errors.js';
 import { expectedGot, missingPackage } from '../../core/issues.js';
 
-/** A node of the syntax tree (ESTree with TypeScript's types). Its fields depend on its type. */
+/**
+ * A node of the syntax tree (ESTree with TypeScript's types). A node's fields depend on its type.
+ */
 export interface Node {
   readonly type: string;
   readonly start: number;
@@ -41,7 +43,8 @@ const MAX_FILE_BYTES = 12_000_000;
 const MAX_ALL_BYTES = 80_000_000;
 const MAX_FILES = 4_000;
 /**
- * Maximum length of source text that is too short to be nested too deeply for the parser's stack.
+ * Maximum length of a source text that can't overflow the parser's stack, however deeply it's
+ * nested.
  */
 const SAFE_LENGTH = 2_000;
 const MAX_TRIAL_BYTES = 60_000_000;
@@ -63,7 +66,7 @@ const packageOfSpecifier = (specifier: string): { pkg: string; sub: string } => 
 
 /**
  * Parses files one by one in a thread of a separate process, and writes a byte for each success.
- * The parser is native code. It crashes if text is nested too deeply for its stack.
+ * The parser is native code, and crashes if text is nested too deeply for its stack.
  */
 const TRIAL = `const { Worker, workerData, isMainThread } = require('worker_threads'); const fs = require('fs');
 const deep = (n, run) => (n === 0 ? run() : deep(n - 1, run));
@@ -268,7 +271,7 @@ export class Program {
         stdio: ['pipe', 'pipe', 'ignore'],
       });
       const through = stdout?.length ?? 0;
-      // If the process doesn't start or lacks the parser, files are parsed untried.
+      // If the process doesn't start or lacks the parser, files are parsed without this test.
       if (
         through === 0 &&
         (status === 1 ||

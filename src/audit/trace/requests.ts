@@ -40,7 +40,8 @@ export function argumentsOf(m: Machine, shape: Obj): Value {
 }
 
 /**
- * Calls a validator. The result is the validator's input, so the tool's arguments stay the same.
+ * Calls a validator. The result contains the validator's input unchanged, so the tool's arguments
+ * are still recognized.
  */
 export function validated(
   m: Machine,

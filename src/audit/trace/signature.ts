@@ -11,8 +11,8 @@ function idOf(object: object): number {
 }
 
 /**
- * Returns a string that identifies a value. It's the same for two values if a function can't tell
- * them apart.
+ * Returns a string that identifies a value. Two values have the same string if a function can't
+ * tell them apart.
  */
 export function signatureOf(value: Value): string {
   switch (value.t) {

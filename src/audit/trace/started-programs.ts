@@ -70,8 +70,8 @@ export function startProgram(
       : inShell
         ? programEffects('sh', ['-c', program.replaceAll(HOLE, '$unknown')], known)
         : programEffects(programName(program), words, known);
-  // A word such as `--dry-run` is sometimes missing from the list.
-  // Without it, the program may do more.
+  // A word such as `--dry-run` may be in the list only sometimes. Without that word, the program
+  // may do more.
   const possibleEffects = (program: string): readonly CallEffect[] => {
     const effects = effectsOf(program, words);
     const onlyReads = effects.every(({ access }) => access === 'read');
@@ -97,7 +97,7 @@ export function startProgram(
   const temporary = list?.items.find((item) => tagsOf(item).includes('tmp'));
   for (const program of programs)
     for (const effect of possibleEffects(program)) {
-      // A command may only read the temporary file, such as `kubectl delete -f`.
+      // A command such as `kubectl delete -f` may only read the temporary file.
       const isOfFile =
         temporary !== undefined &&
         (effect.kind === 'fs-write' || !ELSEWHERE_PROGRAMS.test(effect.call));
@@ -111,8 +111,8 @@ export function startProgram(
 }
 
 /**
- * Records an unknown effect if one of the tool's arguments determines it, such as the text of a
- * command. The effect may then be anything.
+ * Records an unknown effect if one of the tool's arguments determines it, such as an argument with
+ * the text of a command. The call may then do anything.
  */
 export function chosen(m: Machine, effect: CallEffect, tags: Tags, place: Place): boolean {
   const open = argumentsIn(tags);

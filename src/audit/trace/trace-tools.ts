@@ -24,15 +24,15 @@ interface TraceOptions {
   /** The time limit in milliseconds. @default 90,000 */
   readonly timeoutMs?: number;
   readonly now?: () => number;
-  /** What you know about calls and programs. */
+  /** The effects of calls and programs that you know yourself. */
   readonly known?: AuditKnowledge | undefined;
 }
 
 export interface Trace {
   readonly tools: readonly TracedTool[];
   /**
-   * Effects that nearly all tools share, such as logs and telemetry. They aren't in any tool's
-   * list.
+   * Effects that nearly all tools share, such as logs and telemetry. These effects aren't in any
+   * tool's list.
    */
   readonly shared: readonly Effect[];
   readonly skipped: readonly Skipped[];
@@ -46,17 +46,22 @@ interface Traced {
   readonly reads: ReadonlyMap<string, ReadonlySet<Node | undefined>>;
   readonly returned: Tags;
   readonly unknowns: readonly string[];
-  /** The function that is probably the handler. Several tools may share it. */
+  /**
+   * The function that is probably the handler. Several tools may have the same probable handler.
+   */
   readonly guess?: Node | undefined;
 }
 
-/** The share of tools that must write the same log before the write is treated as the server's. */
+/**
+ * The minimum share of tools that must make the same write, such as a log entry, for the write to
+ * be treated as the server's own effect.
+ */
 const BOOKED = 0.8;
 const MAX_BOOT_STEPS = 12_000_000;
 const MAX_TOOL_STEPS = 500_000;
 /**
  * Matches names of functions that log calls. A write that several tools share through such a
- * function is treated as the server's.
+ * function is treated as the server's own effect.
  */
 const BOOKKEEPING =
   /log(?:ger|ging)?$|^log|telemetr|track|analytic|metric|usage|histor|^audit|auth|token|credential|refresh|cache|capture|report|posthog|sentry|survey|onboard|notif|version|heartbeat|session|migrat|middleware/iu;
@@ -66,9 +71,9 @@ const MADE = /^_?#?(?:ensure|init|initialize|initialise|setup|connect|getOrCreat
 const BOOKS = /histor|telemetr|analytic|logger|logging|metrics|posthog|tracking|usage-?track/iu;
 
 /**
- * Follows the code of tools from their handlers to the calls with effects. It doesn't run the code.
- * It follows the program's start to find the handlers. Then it follows each handler with arguments
- * whose values are unknown.
+ * Follows the code of tools from their handlers to the calls with effects. Doesn't run the code.
+ * First, the program's start is followed to find the handlers. Then each handler is followed with
+ * arguments whose values are unknown.
  */
 export async function traceTools(
   { root, entries, tools }: TraceSubject,
@@ -102,8 +107,8 @@ export async function traceTools(
     }
     const traced = tools.map(({ name }) => traceOne(machine, interpreter, handlers, name));
     const { tools: found, ...rest } = finish(machine, traced, program.skipped);
-    // A server may generate its tools from a document.
-    // If its code doesn't show their effects, the document does.
+    // A server may generate its tools from a document. If the server's code doesn't show the
+    // effects of these tools, the document does.
     const operation = found.every(({ handler }) => handler !== undefined)
       ? () => undefined
       : operationsIn(program);
@@ -160,13 +165,14 @@ function traceOne(
   if (machine.isOver) return nothing(name, 'there was no time left');
   const candidates = [...(handlers.found.get(name) ?? [])].sort((a, b) => a.rank - b.rank);
   const [best] = candidates;
-  // Following a dispatcher with the tool's name shows how the arguments reach the handler.
+  // To see how the arguments reach the handler, the dispatcher is followed with the tool's name.
   for (const dispatcher of best?.rank === 1 ? [] : handlers.dispatchers.slice(0, 6)) {
     const { hits, traced, visited } = runOne(machine, interpreter, handlers, name, dispatcher);
     const reached = candidates.find((one) => visited.has(functionIn(one)?.node as Node));
     if (reached !== undefined)
       return { ...traced, handler: placeOfHandler(machine, reached) ?? traced.handler };
-    // A dispatcher that compares the name is better evidence than a name in a function.
+    // A dispatcher that compares the tool's name is better evidence than a function that only
+    // contains it.
     if (hits > 0 && (best === undefined || best.rank >= GUESSED)) return traced;
   }
   if (best === undefined) return nothing(name, 'its handler was not found');
@@ -239,8 +245,8 @@ function certaintyOf(conditions: readonly Condition[]): {
 // ── from observations to effects ──
 function finish(machine: Machine, traced: readonly Traced[], skipped: readonly Skipped[]): Trace {
   const handled = traced.filter(({ handler }) => handler !== undefined);
-  // Tools with the same guessed handler count once.
-  // Their effects are only the same because of the guess.
+  // Tools with the same guessed handler count as one tool, because it's only the guess that gives
+  // them the same effects.
   const handlers = new Set(handled.map(({ guess, name }) => guess ?? name)).size;
   const all = new Map(traced.map((one) => [one.name, effectsOf(machine, one, handled)]));
   const count = (
@@ -259,8 +265,8 @@ function finish(machine: Machine, traced: readonly Traced[], skipped: readonly S
   const booked = count(
     (key, { ways }) => new Set([...ways.values()].flat().map((root) => `${root} ${key}`)),
   );
-  // Returns true if an effect is the server's.
-  // Most tools share its logging, and all share the code around the handlers.
+  // Returns true if an effect is the server's own. Most tools share the server's logging, and all
+  // tools share the code around the handlers.
   const isShared = (key: string, { ways, effect }: Met): boolean =>
     effect.access !== 'read' &&
     [...ways.values()].every((roots) =>
@@ -319,7 +325,8 @@ function effectsOf(
     )
       continue;
     const { certainty, argument: named } = certaintyOf(entry.conditions);
-    // For an unknown call, the argument only decides whether it's made, not what it does.
+    // For an unknown call, the argument decides only whether the call is made, not what the call
+    // does.
     const argument = entry.effect.access === 'unknown' ? undefined : named;
     const effect: Effect = {
       ...entry.effect,
@@ -368,8 +375,9 @@ const strength = ({ certainty, argument }: Effect): number =>
   certainty === 'does' ? 2 : argument === undefined ? 0 : 1;
 
 /**
- * Returns true if the changed memory reaches an answer, or if another tool reads it in a different
- * function. Locks, rate limits and counters are only read in the function that changes them.
+ * Returns true if the changed memory reaches an answer, or if another tool reads the memory in a
+ * different function. Locks, rate limits and counters are read only in the function that changes
+ * them.
  */
 function isSeen(state: string, traced: Traced, handled: readonly Traced[]): boolean {
   const tag = `state:${state}`;

@@ -1,6 +1,6 @@
 import type { Value } from './values.js';
 
-/** The conditions under which a word is in its list, for words that aren't always in it. */
+/** For each word that isn't always in its list: the conditions under which it's in the list. */
 const conditionsOf = new WeakMap<Value, readonly unknown[]>();
 
 /**

@@ -17,8 +17,8 @@ interface Const {
   readonly tags: Tags;
 }
 /**
- * An unknown value. With `data`, it's a string, number, list or similar value, and its methods have
- * no effects outside the process.
+ * An unknown value. With `data`, the value is a string, number, list or similar, and its methods
+ * have no effects outside the process.
  */
 interface Unknown {
   readonly t: 'unknown';
@@ -64,18 +64,18 @@ export interface ClassValue {
   readonly module: Module;
   readonly parent: Value | undefined;
   readonly props: Map<string, Value>;
-  /** The prototype with the methods of its instances. */
+  /** The prototype, which contains the methods of the class's instances. */
   readonly methods: Obj;
 }
-/** A value that is only computed when it's read, such as an import or getter. */
+/** A value that is computed only when it's read, such as an import or getter. */
 interface Accessor {
   readonly t: 'accessor';
   readonly get: (self: Value, place: Place) => Value;
   readonly set?: Value | undefined;
 }
 /**
- * A member of a Node builtin or a global (module `global`). In the path, `()` means the result of a
- * call.
+ * A member of a built-in module of Node, or of a global object (module `global`). In the path, `()`
+ * means the result of a call.
  */
 export interface Native {
   readonly t: 'native';
@@ -89,7 +89,10 @@ export interface External {
   readonly pkg: string;
   readonly path: readonly string[];
   readonly args: readonly Value[];
-  /** The fields of an argument schema. Each field says if it's optional and what its default is. */
+  /**
+   * The fields of an argument schema. Each field has its default value, and says whether the
+   * argument is optional.
+   */
   readonly shape?: Obj | undefined;
   readonly fallback?: Value | undefined;
   readonly optional?: boolean;
@@ -133,7 +136,7 @@ const MAX_TAGS = 24;
 const MAX_TEXT = 20_000;
 const NO_TAGS: Tags = [];
 
-/** Globals of other environments. Node doesn't have them. */
+/** Globals of other environments. Node doesn't have these globals. */
 export const ELSEWHERE: ReadonlySet<string> = new Set(
   wordsIn('Bun Deno window document EdgeRuntime WorkerGlobalScope importScripts self'),
 );
@@ -147,12 +150,12 @@ export const UNDEFINED = constant(undefined);
 export const UNKNOWN: Unknown = { t: 'unknown', tags: NO_TAGS, data: false };
 export const DATA: Unknown = { t: 'unknown', tags: NO_TAGS, data: true };
 
-/** Returns an unknown value with known sources. By default, it's data. */
+/** Returns an unknown value with known sources. By default, the value is data. */
 export const unknown = (tags: Tags = NO_TAGS, data = true): Unknown =>
   tags.length === 0 ? (data ? DATA : UNKNOWN) : { t: 'unknown', tags, data };
 /**
- * Returns an unknown value with the sources of all given values. It's data only if all given values
- * are data.
+ * Returns an unknown value with the sources of all given values. The result is data only if all
+ * given values are data.
  */
 export const unknownLike = (...values: readonly Value[]): Unknown =>
   unknown(allTags(values), values.every(isData));
@@ -162,7 +165,7 @@ export const unknownLike = (...values: readonly Value[]): Unknown =>
  */
 export const unread = (what: string): Value => unknown([`unread:${what}`], false);
 
-/** Returns true for plain data. Plain data only has built-in methods. */
+/** Returns true for plain data. Plain data has only built-in methods. */
 export function isData(value: Value): boolean {
   if (value.t === 'unknown') return value.data;
   return value.t === 'const' || (value.t === 'union' && value.of.every(isData));
@@ -229,7 +232,7 @@ export function join(...values: readonly Value[]): Value {
 
 /**
  * Adds a value to an object under an unknown key. The new value may replace any old value that
- * isn't a method. A method is only replaced by a value that is neither plain data nor a method.
+ * isn't a method. A method is replaced only by a value that is neither plain data nor a method.
  *
  * @returns A function that restores the object.
  */
@@ -323,7 +326,7 @@ export function keyOf(value: Value): string | undefined {
 
 /**
  * Returns true if two values are the same, false if they differ, and undefined if that's unknown.
- * It assumes that the platform isn't Windows.
+ * The platform is assumed not to be Windows.
  */
 export function isSame(left: Value, right: Value): boolean | undefined {
   if (isFixed(left) && isFixed(right)) return left.v === right.v;
@@ -334,8 +337,8 @@ export function isSame(left: Value, right: Value): boolean | undefined {
 }
 
 /**
- * Applies an operator to two values. It computes numbers, and for `+` it joins strings and keeps
- * their holes.
+ * Applies an operator to two values. Computes numbers. For `+`, joins strings and keeps their
+ * holes.
  */
 export function operate(operator: string, left: Value, right: Value): Value {
   const tags = allTags([left, right]);

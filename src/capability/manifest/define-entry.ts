@@ -8,8 +8,8 @@ import { definitionOf, type Execute, type ToolDefinition } from '../../tool/tool
 import { type ManifestEntry } from './manifest-entry.js';
 
 /**
- * Converts values that are written differently in manifests and in tool options, by their kind. The
- * values have already been checked.
+ * The conversions for each kind of value that is written differently in manifests than in tool
+ * options. The values have already been checked.
  *
  * Seconds become milliseconds. `default_timeout: 0` becomes `undefined`, so that the executor's
  * default applies. `auth.envs` becomes a map that says whether each variable is required.
@@ -81,9 +81,9 @@ function scopesOf(scopes: ManifestAuth['scopes'] = []): readonly string[] {
 /**
  * Returns the environment variables, and whether each is required or optional.
  *
- * The entry may list variables without saying which are required. A single variable is then
- * required if `auth.required` is true. Several variables are optional, because any of them may be
- * enough.
+ * If the entry doesn't say which variables are required, a single variable is required if
+ * `auth.required` is true. If there are several variables, all are optional, because one variable
+ * may be enough.
  */
 function environmentOf({
   required,
@@ -168,7 +168,7 @@ export function defineEntry(entry: ManifestEntry, execute?: Execute<never>): Too
   } as unknown as ToolDefinition);
 }
 
-/** Raises the danger to the safety level if that's higher. */
+/** Raises the tool's danger level to the entry's safety level if the safety level is higher. */
 function raisedDanger(
   { safety_level: safety, side_effects: effects = [] }: ManifestEntry,
   options: Readonly<Record<string, unknown>>,

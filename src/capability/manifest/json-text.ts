@@ -27,11 +27,14 @@ export interface EntryFinding {
 interface EntryList {
   readonly ok: true;
   readonly list: readonly unknown[];
-  /** The path of the list. */
+  /** The path of the list within the text. */
   readonly base: Path;
   /** Warnings about keys that occur twice. Paths start at the top of the text. */
   readonly findings: readonly EntryFinding[];
-  /** Returns the position of a value, or of the nearest enclosing value if it's missing. */
+  /**
+   * Returns the position of a value. If the value is missing, returns the position of the nearest
+   * enclosing value.
+   */
   readonly positionAt: (path: Path) => Position;
 }
 
@@ -63,7 +66,7 @@ export function readList(
   const errors: ParseError[] = [];
   const root = parseTree(text, errors, { disallowComments: true });
   const [first] = errors.sort((a, b) => a.offset - b.offset);
-  // The parser doesn't report the comma itself, only that a value is missing after it.
+  // For a trailing comma, the parser reports only that a value is missing after it.
   const comma = /,\s*$/.exec(text.slice(0, first?.offset ?? 0));
   if (first !== undefined && comma !== null && /[\]}]/.test(text.charAt(first.offset)))
     return refused(
@@ -106,8 +109,8 @@ export function parseErrorWords(error: ParseError | undefined): string {
 }
 
 /**
- * Returns the offset at which the text is nested too deeply. Like the parser, it ends an unclosed
- * string at the end of its line.
+ * Returns the offset at which the text is nested too deeply. Like the parser, treats the end of the
+ * line as the end of an unclosed string.
  */
 function depthFault(text: string): number | undefined {
   let depth = 0;

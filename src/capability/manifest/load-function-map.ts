@@ -12,7 +12,7 @@ import { handlerMap, loadManifest, loadShape, workOf, type Handlers } from './lo
 export interface MappedFunction {
   /** Runs the tool directly, without any check, approval or limit. */
   readonly callable: (input?: unknown, context?: ToolContext) => unknown;
-  /** The manifest's text, under its own keys, deeply frozen. */
+  /** The tool's entry in the manifest, with the manifest's own keys, deeply frozen. */
   readonly metadata: ManifestEntry & {
     /** The persona that owns the manifest. Missing for shared tools. */
     readonly persona?: string;

@@ -48,7 +48,7 @@ function pathOf(value: unknown): string {
 
 /**
  * Returns handlers as a map.
- * @throws ToolError `INVALID_ARGUMENT` for anything except functions by name.
+ * @throws ToolError `INVALID_ARGUMENT` unless they're functions by name.
  */
 export function handlerMap(handlers: unknown): ReadonlyMap<string, Execute<never>> {
   if (handlers !== undefined && !(handlers instanceof Map) && !isPlainObject(handlers))
@@ -62,7 +62,7 @@ export function handlerMap(handlers: unknown): ReadonlyMap<string, Execute<never
   return works as ReadonlyMap<string, Execute<never>>;
 }
 
-/** Returns a look-up for a tool's function, by `handler_ref` or else by name. */
+/** Returns a function that looks up a tool's handler by `handler_ref`, or else by name. */
 export function workOf(works: ReadonlyMap<string, Execute<never>>): ExecuteOf {
   return ({ name, handler_ref: reference }) => works.get(reference ?? name) ?? works.get(name);
 }
@@ -76,11 +76,15 @@ export interface LoadManifestOptions {
    */
   readonly onInvalid?: 'throw' | 'quarantine';
   /**
-   * The persona whose tools are loaded. Its own tools replace shared tools with the same name.
+   * The persona whose tools are loaded. The persona's own tools replace shared tools with the same
+   * name.
    * @default all
    */
   readonly persona?: string;
-  /** The tools' functions, by name or `handler_ref`. Other tools have no function. @default none */
+  /**
+   * The tools' functions, by name or `handler_ref`. A tool that isn't listed here has no function.
+   * @default none
+   */
   readonly handlers?: Handlers;
 }
 
@@ -104,15 +108,18 @@ export interface LoadedEntry {
 /** The tools in manifest files, and the problems found in them. */
 export interface LoadedManifest {
   /**
-   * The tools in the order of files and entries. Several personas may have tools with the same
-   * name, unless you requested one persona.
+   * The tools, in the order in which the files are listed and the tools occur in them. Several
+   * personas may have tools with the same name, unless you requested one persona.
    */
   readonly definitions: readonly ToolDefinition[];
   /** The same tools, each with its text in the file. */
   readonly entries: readonly LoadedEntry[];
-  /** The errors and warnings of all files. */
+  /** The errors and warnings in all files. */
   readonly issues: readonly ManifestIssue[];
-  /** The number of entries in the files, including unusable ones and those of other personas. */
+  /**
+   * The number of entries in the files, including unusable entries and the entries of other
+   * personas.
+   */
   readonly total: number;
 }
 
@@ -120,8 +127,8 @@ export interface LoadedManifest {
  * Loads tools from manifest files.
  *
  * A source is a path, several paths, or `{root}` for everything in a folder (see
- * `findManifestFiles`). A file has at most 1 MiB and 1,000 tools. Warnings, such as unknown keys,
- * are in `issues`, but nothing is refused because of them.
+ * `findManifestFiles`). A file has at most 1 MiB and 1,000 tools. Warnings, for example about
+ * unknown keys, are listed in `issues`, but a manifest isn't refused because of a warning.
  *
  * @throws ToolManifestValidationError, which lists every error of every file. With `onInvalid:
  * 'quarantine'`, the errors are in the result's `issues` instead. An unreadable file counts as an

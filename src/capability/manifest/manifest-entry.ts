@@ -18,8 +18,8 @@ const LONGEST_SECONDS = Math.floor(LIMITS.timerMs / 1_000);
 
 const labels = list(text());
 /**
- * Returns the schema for a map. It checks the map without rebuilding it, because zod would drop a
- * key called `__proto__`.
+ * Returns the schema for a map. The schema checks the map without rebuilding it, because zod would
+ * drop a key called `__proto__`.
  */
 const mapOf = <T extends z.ZodType>(item: T) => z.record(z.string(), item);
 const plainObject = () => mapOf(z.unknown());
@@ -162,12 +162,14 @@ export const manifestEntrySchema = z.strictObject({
 
 type Plain = Readonly<Record<string, unknown>>;
 /**
- * A checked manifest tool. Documented keys have their documented form. Other keys may have any
- * value.
+ * A checked manifest tool. Each documented key has a value of the documented type. All other keys
+ * may have any value.
  */
 export type ManifestEntry = Readonly<z.input<typeof manifestEntrySchema>> & Plain;
 
-/** The known keys of an entry, its `auth` and its `providers`. Other keys are reported. */
+/**
+ * The known keys of an entry, of its `auth` and of its `providers`. All other keys are reported.
+ */
 export const KNOWN_KEYS = {
   entry: Object.keys(manifestEntrySchema.shape),
   auth: Object.keys(auth.shape),
@@ -180,9 +182,9 @@ const TARGET = 'draft-7';
 /**
  * The JSON Schema (draft 7) of a manifest file, for editors and other validators.
  *
- * It's generated from the schema that parses manifests, with a description of every field. It
- * accepts unknown keys. It can't find problems that involve several fields or files, such as
- * contradictions and duplicate names. They're reported when the manifest is loaded.
+ * This schema is generated from the schema that parses manifests, with a description of every
+ * field. The generated schema accepts unknown keys. Problems that involve several fields or files,
+ * such as contradictions and duplicate names, are reported only when the manifest is loaded.
  */
 export const manifestJsonSchema: JsonSchema = createManifestJsonSchema();
 

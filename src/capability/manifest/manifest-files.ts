@@ -13,7 +13,7 @@ export interface ManifestFile {
    */
   readonly file: string;
   readonly kind: 'tools' | 'skills' | 'jobs' | 'tasks';
-  /** The persona that owns it, spelled like its folder. `null` for shared files. */
+  /** The persona that owns the file, spelled like the persona's folder. `null` for shared files. */
   readonly owner: string | null;
 }
 
@@ -26,8 +26,8 @@ interface FolderFiles {
 type Places = Readonly<Record<ManifestFile['kind'], readonly string[]>>;
 
 /**
- * Locations of shared manifests, relative to the root. The last ones come from the first design of
- * this format.
+ * Locations of shared manifests, relative to the root. The locations in `modules/` come from the
+ * first version of this format.
  */
 const SHARED: Places = {
   tools: ['functions.json', 'tools.json', 'modules/Tools/tool_maps/functions.json'],
@@ -48,9 +48,10 @@ const OF_PERSONA = /[\\/]personas[\\/]([^\\/]+)[\\/](?:Toolbox[\\/])?functions\.
 
 /**
  * Finds the manifests below a folder: `functions.json` (or `tools.json`), `skills.json`,
- * `jobs.json` and `tasks.json`. The last three may also be in `shared/`. Each persona's files are
- * in `personas/<Persona>/`, or in its `Toolbox/`, `Skills/`, `Jobs/` and `Tasks/`. The folders
- * `modules/Tools/tool_maps` and `modules/Personas/<Persona>` work as well.
+ * `jobs.json` and `tasks.json`. All of these except `functions.json` and `tools.json` may also be
+ * in `shared/`. Each persona's files are in `personas/<Persona>/`, or in the subfolders `Toolbox/`,
+ * `Skills/`, `Jobs/` and `Tasks/`. The folders `modules/Tools/tool_maps` and
+ * `modules/Personas/<Persona>` work as well.
  *
  * Symlinks that lead out of the folder aren't followed. Never throws.
  */
@@ -93,7 +94,7 @@ export async function findManifestFiles(folder: string): Promise<FolderFiles> {
     const names = (listed ?? []).filter((name) => !name.startsWith('.')).sort(compareText);
     for (const persona of names) {
       const own = join(personas, persona);
-      // `stat` follows links, whose targets are inside the folder.
+      // `stat` follows links, but `isInside` has checked that their targets are inside the folder.
       if (!(await isInside(own)) || !(await stat(own).catch(() => undefined))?.isDirectory())
         continue;
       await add(own, OWN, persona);
@@ -102,7 +103,7 @@ export async function findManifestFiles(folder: string): Promise<FolderFiles> {
   return { files, issues };
 }
 
-/** Returns the persona that owns the manifest at a path, based on its folders. */
+/** Returns the persona that owns the manifest at a path, based on the folders in the path. */
 export function personaOfPath(path: string): string | undefined {
   return OF_PERSONA.exec(path)?.[1];
 }
@@ -138,8 +139,9 @@ const READ_FAULTS: Readonly<Record<string, string>> = {
 /**
  * Returns a file's name for messages: its path relative to the working directory, with `/`.
  *
- * If file and working directory share only the file system's root, a relative path would reveal the
- * absolute path. The name is then relative to a parent folder, starting with that folder's name.
+ * If the file and the working directory share only the file system's root, a relative path would
+ * reveal the absolute path. In that case, the name is relative to a parent folder and starts with
+ * that folder's name.
  */
 export function shownPath(path: string, above = dirname(path), directory = process.cwd()): string {
   const steps = relative(directory, path).split(sep);

@@ -21,7 +21,7 @@ export interface CapabilityFinding {
   readonly kind: 'invalid' | 'unreadable' | 'duplicate' | 'dangling';
   /**
    * The severity. An error makes the entry unusable, or the whole file if the finding names no
-   * entry. A warning doesn't.
+   * entry. A warning doesn't make anything unusable.
    */
   readonly severity: 'error' | 'warning';
   /** The owner. `null` for shared items. */
@@ -106,7 +106,10 @@ export function didYouMean(name: string, known: readonly string[]): string {
 /** Maximum number of issues listed in a message. */
 const MOST_LISTED = 10;
 
-/** Thrown if manifests are refused. Contains all their errors. Its code is `INVALID_MANIFEST`. */
+/**
+ * The error that is thrown if manifests are refused. Contains all errors in the manifests. The
+ * error's code is `INVALID_MANIFEST`.
+ */
 export class ToolManifestValidationError extends ToolError {
   override readonly name = 'ToolManifestValidationError';
   /** Every error in every file, in file order. */

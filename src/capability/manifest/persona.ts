@@ -10,7 +10,7 @@ export function personaKey(persona: string): string {
 
 /**
  * Returns true if an allow-list admits a persona. A missing list admits everyone, and an empty list
- * admits nobody. A caller without a persona is only admitted if the list is missing.
+ * admits nobody. A caller without a persona is admitted only if the list is missing.
  */
 export function allowsPersona(
   allowlist: readonly string[] | undefined,

@@ -12,7 +12,8 @@ export interface RawEntry {
   readonly index: number;
   readonly fields: Fields;
   /**
-   * Returns the place of a value in the entry, or of the nearest enclosing value if it's missing.
+   * Returns the place of a value in the entry. If the value is missing, returns the place of the
+   * nearest enclosing value.
    */
   readonly placeOf: (path: Path) => Place & Position;
 }

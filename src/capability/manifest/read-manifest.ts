@@ -73,8 +73,8 @@ export function readManifest(
 
 /**
  * Unwraps the function-calling form, `{type: "function", function: {name, description,
- * parameters}}`. Metadata may be next to `function` or inside it, where it takes precedence.
- * `pathOf` returns a field's path in the text.
+ * parameters}}`. Metadata may be next to `function` or inside `function`. Metadata inside
+ * `function` takes precedence. `pathOf` returns a field's path in the text.
  */
 function plainForm(raw: Fields): {
   readonly fields: Fields;

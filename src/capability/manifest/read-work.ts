@@ -12,15 +12,15 @@ import {
 import { ownerKey } from '../manifest/persona.js';
 import { type Fields, nameOf, type RawEntry } from '../manifest/read-entries.js';
 
-/** The kinds of work other than tools. */
+/** The kinds of catalogue items other than tools. */
 export type WorkKind = 'skill' | 'job' | 'task';
 
 const text = () => z.string().regex(/\S/, { error: "text that isn't blank" }).trim();
 const texts = () => z.array(text());
 
 /**
- * The fields that every kind has. Names have the same length limit as tool names, because the page
- * size of lists depends on it.
+ * The fields that skills, jobs and tasks all have. Their names have the same maximum length as tool
+ * names, because the page size of lists depends on that length.
  */
 const common = { name: text().max(128), required_tools: texts() };
 
@@ -99,9 +99,9 @@ export interface CheckedWork<Kind extends WorkKind = WorkKind> {
  * errors are reported.
  *
  * A job or task inherits from the base it `extends`. A persona's entry also inherits from the
- * shared entry with its name. An entry inherits every key that it doesn't set itself. It replaces a
- * key's whole value. Bases may extend other bases. A base is looked up among the owner's entries,
- * then among the shared entries. An entry is never its own base.
+ * shared entry with its name. An entry inherits every key that it doesn't set itself. A key that it
+ * does set replaces the whole inherited value. Bases may extend other bases. A base is looked up
+ * among the owner's entries, then among the shared entries. An entry is never its own base.
  *
  * @param findings Problems are added to this list.
  */

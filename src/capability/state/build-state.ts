@@ -52,13 +52,16 @@ export interface Inputs {
   readonly findings: readonly CapabilityFinding[];
 }
 
-/** The state that queries read. It's immutable; a new state replaces it. */
+/** The state that queries read. A state is immutable, and is replaced by the next state. */
 export interface CapabilityState extends ResolvedWork {
   readonly revision: number;
   readonly tools: OwnedNames<CapabilityTool>;
   /** The names of all personas that own or may use something, by `personaKey`. */
   readonly personas: ReadonlyMap<string, string>;
-  /** The tools of each entry. An entry may be owned by several personas. */
+  /**
+   * The catalogue's tools for each registry entry. Several personas may own a tool with the same
+   * entry.
+   */
   readonly ownersOf: ReadonlyMap<ToolEntry, readonly CapabilityTool[]>;
   /** The items, with digests of their content. */
   readonly contents: Contents;
@@ -80,11 +83,12 @@ export const EMPTY: CapabilityState = Object.freeze({
 });
 
 /**
- * Builds the next state. If a tool's content is unchanged, its object is kept.
+ * Builds the next state. If a tool's content is unchanged, the tool's object is kept.
  *
- * If several tools have the same owner and name, the program's tool is used, else the one from a
- * file, else the one from a source. The others are reported. A tool without a function is joined
- * with the source's tool that answers its calls.
+ * If several tools have the same owner and name, the program's own tool comes first, then a tool
+ * from a file, then a tool from a source. Only the first is used. All other tools with the same
+ * owner and name are reported. A tool without a function is joined with the source's tool that
+ * answers its calls.
  */
 export function build(inputs: Inputs, live: LiveFacts, before: CapabilityState): CapabilityState {
   const { files, sources, code } = inputs;

@@ -15,7 +15,7 @@ import type { DeclaredTool } from '../manifest/read-manifest.js';
  * read them.
  */
 export interface CapabilityTool {
-  /** The persona that owns it, in the owner's spelling. `null` for shared items. */
+  /** The persona that owns the item, with its name spelled as declared. `null` for shared items. */
   readonly owner: string | null;
   readonly name: string;
   readonly entry: ToolEntry;
@@ -59,8 +59,8 @@ interface WorkItem<Kind extends WorkKind> {
   readonly source: string;
   readonly requiredTools: readonly string[];
   /**
-   * The tools that it needs, including those of its skills. Tools that don't exist are in
-   * `unresolved`.
+   * The tools that the item needs, including the tools that its skills need. Tools that don't exist
+   * are in `unresolved`.
    */
   readonly tools: readonly CapabilityTool[];
   /** References to items that don't exist. */
@@ -72,7 +72,7 @@ export interface CapabilitySkill extends WorkItem<'skill'> {
   readonly version: string;
   readonly capabilityTags: readonly string[];
   readonly requiredCapabilities: readonly string[];
-  /** True if all its tools exist and can be used now. */
+  /** True if all tools of the skill exist and can be used now. */
   readonly available: boolean;
 }
 
@@ -80,24 +80,24 @@ export interface CapabilitySkill extends WorkItem<'skill'> {
 export interface CapabilityTask extends WorkItem<'task'> {
   readonly requiredSkills: readonly string[];
   readonly tags: readonly string[];
-  /** True if all its skills and tools exist and can be used now. */
+  /** True if all skills and tools of the task exist and can be used now. */
   readonly available: boolean;
 }
 
 /** A job from a manifest, with its references resolved. */
 export interface CapabilityJob extends WorkItem<'job'> {
-  /** The personas that may schedule it. */
+  /** The personas that may schedule the job. */
   readonly personas: readonly string[];
   readonly requiredSkills: readonly string[];
   /**
-   * The capabilities that its skills require, those that its skills have, and those of its tools,
-   * without case-insensitive duplicates.
+   * The capabilities that its skills require, the capabilities that its skills have, and the
+   * capabilities of its tools, without case-insensitive duplicates.
    */
   readonly requiredCapabilities: readonly string[];
   readonly health: HealthSummary;
   /** The last run. */
   readonly lastRun: Sample | null;
-  /** True if all its skills and tools exist and can be used now. */
+  /** True if all skills and tools of the job exist and can be used now. */
   readonly available: boolean;
 }
 
@@ -173,8 +173,8 @@ const NOT_REQUIRED: CapabilityTool['authStatus'] = Object.freeze({
 /**
  * Checks whether the variables that a tool declares are set.
  *
- * If all variables are optional, one of them is enough. One is also enough for a tool with several
- * providers, because only the router knows which provider it can use.
+ * If all variables are optional, one variable is enough. One variable is also enough for a tool
+ * with several providers, because only the router knows which provider it can use.
  */
 function authStatusOf(
   { auth, providers }: ToolEntry,
@@ -203,7 +203,7 @@ export class OwnedNames<Item extends Pick<CapabilityTool, 'owner' | 'name'>> {
    */
   readonly all: readonly Item[];
 
-  /** @param items No two of them may have the same owner and name. */
+  /** @param items The items. No two items may have the same owner and name. */
   constructor(items: readonly Item[]) {
     for (const item of items) {
       const key = ownerKey(item.owner);
@@ -224,7 +224,8 @@ export class OwnedNames<Item extends Pick<CapabilityTool, 'owner' | 'name'>> {
   }
 
   /**
-   * Returns all items that a persona sees. Its own items replace shared items with the same name.
+   * Returns all items that a persona sees. The persona's own items replace shared items with the
+   * same name.
    */
   allSeenBy(persona: string | null): readonly Item[] {
     const own = this.#byOwner.get(ownerKey(persona));

@@ -25,7 +25,7 @@ export interface ToolHealth {
         readonly lastSuccess: number | null;
         readonly lastFailure: number | null;
         readonly lastCheck: number | null;
-        /** End of the provider's backoff. `null` if it isn't backing off. */
+        /** End of the provider's backoff. `null` if the provider isn't backing off. */
         readonly backoffUntil: number | null;
       }
     >
@@ -56,7 +56,7 @@ interface RouterFacts {
   /** The backoff during which the router doesn't use the provider. */
   readonly ejected?: { readonly failures: number; readonly until: number } | undefined;
   /**
-   * Time of the provider's last success or recovery. Failures before it no longer count as
+   * Time of the provider's last success or recovery. Failures before this time no longer count as
    * consecutive.
    */
   readonly inOrderAt?: number;
@@ -64,8 +64,8 @@ interface RouterFacts {
 }
 
 /**
- * Maximum number of tools and providers whose state is remembered. The least recently used are
- * dropped, because tools come and go.
+ * Maximum number of tools and providers whose state is remembered. The tools and providers that
+ * were used least recently are dropped, because tools come and go.
  */
 const MOST_REMEMBERED = 10_000;
 
@@ -78,8 +78,8 @@ const MOST_REMEMBERED = 10_000;
  */
 export class HealthLedger {
   /**
-   * The number of reports received. If it hasn't changed, neither has this process's part of the
-   * health.
+   * The number of reports received. If this number hasn't changed, this process's part of the
+   * health hasn't changed either.
    */
   reports = 0;
   readonly #log: HealthLog;
@@ -93,7 +93,7 @@ export class HealthLedger {
   }
 
   /**
-   * Reads the records of other processes, if the log supports that. If reading fails, this
+   * Reads the records of other processes, if the log supports this. If reading fails, this
    * process's own numbers are kept.
    */
   async load(): Promise<void> {
@@ -176,8 +176,8 @@ export class HealthLedger {
   }
 
   /**
-   * Returns the last call in any process. If another process's call failed, the provider isn't
-   * known.
+   * Returns the last call in any process. If another process made that call and it failed, the
+   * call's provider isn't known.
    */
   #lastInvocation(tool: string): ToolHealth['lastInvocation'] {
     const own = this.#lastCalls.get(tool) ?? null;

@@ -28,7 +28,7 @@ export interface ResolvedWork {
 type Known = OwnedNames<{ readonly owner: string | null; readonly name: string }>;
 
 /**
- * Converts entries to skills, tasks and jobs. It merges and checks them, and resolves their
+ * Converts entries to skills, tasks and jobs. Merges and checks the entries, and resolves their
  * references. A dangling reference is a warning.
  */
 export function resolveWork(

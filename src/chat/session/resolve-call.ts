@@ -116,7 +116,7 @@ function resolved(data: SessionData, changes: readonly Change[]): Resolved {
   return { data: revised(closeTurn(next)), applied: true };
 }
 
-/** Lets a call run again if it's unknown whether it ran. @throws ToolError `UNKNOWN_CALL`. */
+/** Lets a call whose outcome is unknown run again. @throws ToolError `UNKNOWN_CALL`. */
 export function rerunCall(data: SessionData, callId: string): Resolved {
   const { progress } = callOf(data, callId) ?? {};
   if (progress?.state === 'not_started') return { data, applied: false };
@@ -171,7 +171,7 @@ function effectOf(decision: CallDecision): Effect {
         facts: { output: denied },
         progressAfter: ({ progress }) => ({
           state: 'settled',
-          // If the call was started, the model must not read that nothing happened.
+          // If the call was started, the model must not be told that nothing happened.
           output: progress.state === 'started' ? unknown : denied,
         }),
       };

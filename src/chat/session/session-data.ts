@@ -36,7 +36,7 @@ export const sessionFields = {
    * decide again.
    */
   storeIdentity: z.string().max(512).exactOptional(),
-  /** Passed to tools as `context.context`, unless the engine has a context. */
+  /** The value that tools receive as `context.context`, unless the engine has a context. */
   context: json.exactOptional(),
   job: z.string().exactOptional(),
   /** The start of the job's first run, in milliseconds since 1970. */
@@ -71,11 +71,11 @@ export type NewSession = {
   /** Plain data for the tools, which receive it as `context.context`. */
   readonly context?: unknown;
   /**
-   * The catalogue's job that the session runs. The engine's `jobs` records how it ends. @default
-   * none
+   * The catalogue's job that the session runs. The engine's `jobs` records how the job ends.
+   * @default none
    */
   readonly job?: string;
-  /** A conversation so far. Every call in the conversation needs a result. */
+  /** The conversation so far. Every call in the conversation needs a result. */
   readonly messages?: readonly ChatMessage[];
 };
 
@@ -113,9 +113,9 @@ export function revised(data: SessionData): SessionData {
 }
 
 /**
- * Returns the data after the store restarted, possibly with an older state. Approved calls need
- * approval again. Calls that hadn't started become uncertain, because another process may have
- * started them.
+ * Returns the session's data for use after the store has restarted. The store may have gone back to
+ * an older state. Approved calls need approval again. Calls that hadn't started become uncertain,
+ * because another process may have started them.
  */
 export function withDecisionsAskedAgain(data: SessionData, now: number): SessionData {
   const calls = data.openTurn?.calls ?? [];

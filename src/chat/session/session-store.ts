@@ -38,14 +38,13 @@ const sessionStoreOptions = z.strictObject({
  */
 const INLINE = 512;
 /**
- * The time for which a part can be read after the last head that refers to it is gone, in
- * milliseconds.
+ * The time in milliseconds for which a part can still be read after the last head that refers to
+ * the part is gone.
  */
 const LEAD_MS = 60_000;
 
 /**
- * The name of a part: 64 random bits, and the first 128 bits of the SHA-256 of its text, in
- * hexadecimal.
+ * The name of a part, in hexadecimal: 64 random bits, and the first 128 bits of the part's SHA-256.
  */
 type Reference = string;
 
@@ -68,8 +67,9 @@ interface Kept {
  * A session consists of a small head, which is replaced by compare-and-set, and parts that are
  * written once: its messages and calls. A part can be at most 1 MiB. Decisions are stored when the
  * session continues, or by `save`. If a process ends in the middle of a run, the session opens in
- * its last stored state, and calls that had started are uncertain. A store that restarts may have
- * an older state, so calls that were approved or not started then need a decision again.
+ * its last stored state, and calls that had started are uncertain. If the store restarts, it may
+ * have an older state, so the user has to decide again about calls that were approved or hadn't
+ * started.
  *
  * ```ts
  * import { MemoryStateStore } from 'tooldex/state';
@@ -121,8 +121,8 @@ export class SessionStore {
         const kept = { head, identity, parts: read.parts, renewedAt: -Infinity };
         return keptSession(data, this.#keepAfter(kept));
       }
-      // If another process has stored the session in the meantime, a part may be gone.
-      // The head has then changed too.
+      // If another process has stored the session in the meantime, a part may be gone. In that
+      // case, the head has changed too.
       if (head === before) throw refused(`Parts of it are missing. ${DELETE_IT}`);
       before = head;
     }
@@ -199,8 +199,8 @@ export class SessionStore {
       return reference;
     });
     const named = new Set(parts.values());
-    // Parts live twice as long as a head and are renewed after one lifetime.
-    // They therefore outlive every head that refers to them.
+    // Parts live twice as long as a head and are renewed after one lifetime. A part therefore
+    // outlives every head that refers to it.
     const isOld = ttlMs !== undefined && now!.time - (before?.renewedAt ?? now!.time) >= ttlMs;
     if (isOld) await this.#expire(id, named, 2 * ttlMs);
     const head = JSON.stringify(signed({ ...packed, identity }, this.#key));
@@ -213,8 +213,8 @@ export class SessionStore {
   }
 
   /**
-   * Deletes parts that no head refers to any more. A process that is reading them has a minute to
-   * finish. Failures are ignored.
+   * Deletes parts that no head refers to any more. A process that is reading these parts has a
+   * minute to finish. Failures are ignored.
    */
   async #drop(id: string, references: Iterable<Reference>): Promise<void> {
     await this.#expire(id, references, LEAD_MS).catch(() => undefined);
@@ -257,7 +257,7 @@ const DELETE_IT = "Another program changed the session's keys in the store. Dele
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Returns a snapshot or its head, with other values for its parts. */
+/** Returns a copy of a snapshot or head in which `change` has replaced each part. */
 async function mapParts(
   fields: Fields,
   change: (part: unknown) => Promise<unknown>,
@@ -283,8 +283,8 @@ async function partsIn(fields: unknown): Promise<readonly unknown[]> {
 }
 
 /**
- * Returns the data after the store restarted: the user has to decide again, and later decisions are
- * bound to the current store.
+ * Returns the session's data for use after the store has restarted: the user has to decide again,
+ * and later decisions are bound to the current store.
  */
 function afterRestart(data: SessionData, kept: string, identity: string, now: number): SessionData {
   const asked = withDecisionsAskedAgain(data, now);

@@ -92,10 +92,11 @@ export let keptSession: (data: SessionData, keep: Keep) => Session;
  * A conversation with tools, as an immutable value: every operation returns a new session and
  * leaves this one unchanged.
  *
- * Decisions about pending calls (`submitToolResult`, `answer`, `approve`, `deny`) are only
- * recorded, in any order and in any process. When nothing is pending any more, `continue` calls the
- * model again. For a decision that doesn't fit its call, these methods return `{ ok: false, error
- * }`. An operation that the status doesn't allow throws `INVALID_STATE`.
+ * Decisions about pending calls (`submitToolResult`, `answer`, `approve`, `deny`) are recorded but
+ * not carried out yet. You can make decisions in any order and in any process. When nothing is
+ * pending any more, `continue` calls the model again. For a decision that doesn't fit its call,
+ * these methods return `{ ok: false, error }`. An operation that the status doesn't allow throws
+ * `INVALID_STATE`.
  *
  * If you continue the same session twice, its calls run twice. If that can happen, or if a process
  * may end in the middle of a run, use a `SessionStore`.
@@ -256,7 +257,8 @@ export class Session {
   }
 
   /**
-   * Approves a call. The call runs when the session continues, if it still is as the user saw it.
+   * Approves a call. The call runs when the session continues, unless it has changed since the user
+   * saw it.
    *
    * @param options `input`: other arguments, if the user changed them. Changed arguments are
    * checked like any arguments, and need approval again if they're more dangerous. `grant`: further
@@ -280,7 +282,7 @@ export class Session {
     return this.#decide(callId, { kind: 'deny', reason });
   }
 
-  /** Runs a call again if it's unknown whether it ran. The call's effect may happen twice. */
+  /** Reruns a call whose outcome is unknown. The call's effect may happen twice. */
   rerun(callId: string): DecisionResult {
     return this.#apply((data) => rerunCall(data, callId));
   }
@@ -300,8 +302,8 @@ export class Session {
   }
 
   /**
-   * Continues with the user's text. If one question is pending, the text is its answer. If the
-   * question doesn't accept the answer, `refused` is set, and the question stays pending.
+   * Continues with the user's text. If one question is pending, the text answers that question. If
+   * the question doesn't accept the answer, `refused` is set, and the question stays pending.
    *
    * @throws ToolError `INVALID_STATE` if manual calls or several questions are pending.
    */
@@ -382,8 +384,8 @@ export class Session {
         "Some calls from the last turn haven't run yet. Continue or deny them before you add a message.",
       );
     if (!Array.isArray(added)) throw invalidArgument('text or a list of messages', added);
-    // New results may be for the last message.
-    // Without new results, the existing messages stay the same objects and aren't written again.
+    // New results may answer calls in the last message, so all messages are checked. Without new
+    // results, the existing messages stay the same objects and aren't written again.
     const isResult = (added as readonly ChatMessage[])[0]?.role === 'tool';
     const messages = isResult
       ? closedMessages([...this.messages, ...(added as readonly ChatMessage[])])

@@ -100,7 +100,7 @@ export function readSnapshot(given: unknown, options: SnapshotOptions = {}): Ses
     const issues = toIssues(parsed.error, snapshot);
     throw refused(formatIssues(issues), { issues });
   }
-  // Uses this copy instead of zod's, which loses keys of arguments such as `__proto__`.
+  // Uses this copy instead of zod's, which would lose an argument named `__proto__`.
   const { format: _format, version: _version, ...data } = snapshot;
   assertSound(data as unknown as SessionData);
   return Object.freeze(data) as unknown as SessionData;

@@ -30,8 +30,8 @@ export interface Command<O extends Options = Options> {
 }
 
 /**
- * Returns a command whose options have the types declared in its table. Every command supports
- * `--json`.
+ * Returns a command whose options have the types declared in its table of options. Every command
+ * supports `--json`.
  */
 export function command<O extends Options>(declared: Command<O>): Command {
   const options = { ...declared.options, json: flag('print JSON') };
@@ -39,8 +39,8 @@ export function command<O extends Options>(declared: Command<O>): Command {
 }
 
 /**
- * Prints a result: JSON if the user asked for it, annotations for `--format github`, and otherwise
- * lines of text.
+ * Prints a result: JSON if the user asked for it, annotations for `--format github`, and lines of
+ * text in all other cases.
  */
 export function print(
   {

@@ -22,7 +22,7 @@ export interface Option<T = unknown> {
    */
   readonly many?: 'repeat' | 'commas';
   readonly default?: T;
-  /** The value of an option that is given without a value. */
+  /** The value to use if the user gives the option without a value. */
   readonly alone?: T;
   /** The environment variable that supplies the value if the option isn't given. */
   readonly env?: string;

@@ -88,8 +88,8 @@ export const commands = {
       const { terminal, cwd, options } = context;
       const { baseline, updateBaseline, mcp, fix } = options;
       const file = resolve(cwd, baseline ?? '');
-      // Reads the baseline even if it will be overwritten.
-      // This way, any other file that is passed by mistake is refused and not changed.
+      // Reads the baseline even if it will be overwritten, so that a file passed by mistake is
+      // refused instead of overwritten.
       let known =
         baseline === undefined || (updateBaseline && !existsSync(file))
           ? []
@@ -276,8 +276,8 @@ function doesOf({ findings, found, handler, unknowns, verdict }: ToolAudit): str
 }
 
 /**
- * Returns annotations next to the code that decides the verdict: lies are errors, and all others
- * are warnings.
+ * Returns annotations next to the code that decides the verdict: lies are errors, and all other
+ * findings are warnings.
  */
 function annotationsOf({ name, findings, handler }: ToolAudit, folder: string): readonly string[] {
   return findings

@@ -169,7 +169,7 @@ function testFor({ runner, typescript, modules }: Project): string {
     runner === 'node:test'
       ? "assert.deepEqual(outcome, { ...outcome, status: 'ok', value: { words: 3 } });"
       : "expect(outcome).toMatchObject({ status: 'ok', value: { words: 3 } });";
-  // Jest resolves TypeScript by its own extension, unless an ESM configuration maps names.
+  // Jest doesn't find a `.ts` file under a `.js` name, unless an ESM configuration maps the names.
   const extension = typescript && runner === 'jest' && !modules ? '' : '.js';
   return `${frame}import { runTool } from 'tooldex/testing';
 import { wordCount } from './word-count${extension}';

@@ -102,7 +102,7 @@ function located(
   const file = fileOf.get(toolName) ?? null;
   const name = owned.get(toolName)?.name ?? toolName;
   const line = lines.get(`${file} ${name}`);
-  // Shows authors of manifests the key names that manifests use.
+  // Messages for authors of manifests contain the key names that manifests use.
   const said = line === undefined ? message : inManifestKeys(message);
   return { ...finding, message: said, file, line: line ?? null, column: null };
 }

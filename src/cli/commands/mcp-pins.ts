@@ -218,7 +218,7 @@ function* linesOf({ columns }: Terminal, finding: PinFinding, isWhole: boolean):
   }
 }
 
-/** A finding takes precedence over a server that is down. */
+/** The exit code for findings takes precedence over the exit code for a server that is down. */
 function exitCodeOf(findings: readonly PinFinding[]): number {
   if (findings.some(({ kind }) => kind !== 'unreachable')) return EXIT.findings;
   return findings.length > 0 ? EXIT_UNREACHABLE : EXIT.ok;

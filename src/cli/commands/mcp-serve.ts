@@ -78,7 +78,9 @@ export const commands = {
   }),
 };
 
-/** Writes messages to the terminal, which has taken over standard output. */
+/**
+ * Writes messages through the terminal object, because that object has taken over standard output.
+ */
 function outputOf(terminal: Dialog): Writable {
   return new Writable({
     decodeStrings: false,

@@ -27,7 +27,7 @@ const CALLS = [
   { id: 'call-2', name: 'write_file', input: { path: 'draft.md', content: '# Draft' } },
 ] as const satisfies readonly ToolCall[];
 
-/** A read of the current folder, which the overview really runs. */
+/** A call that reads the current folder. The overview really runs this call. */
 const READ = { id: 'call-3', name: 'list_directory', input: {} } as const satisfies ToolCall;
 
 const NEXT = {

@@ -205,7 +205,8 @@ export const commands = {
       return withStore(options, async (store) => {
         const grants = new Grants(store);
         const ended = new Map<string, boolean>();
-        // Each list has at most a thousand grants, so the loop lists the remaining grants again.
+        // A listing contains at most a thousand grants, so the loop repeats the listing until no
+        // grants remain.
         for (let ids = words; ;) {
           if (options.all)
             ids = (await grants.list()).map(({ id }) => id).filter((id) => !ended.has(id));

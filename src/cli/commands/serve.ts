@@ -41,8 +41,8 @@ export const HTTP_OPTIONS = {
 };
 
 /**
- * Returns the options for a server. Keeps an empty token, for example from an empty variable: the
- * server refuses it later.
+ * Returns the options for a server. Keeps an empty token, for example from an empty variable, so
+ * that the server refuses it.
  */
 export function listenOptions({ port, host, token, allowedHost }: Values<typeof HTTP_OPTIONS>) {
   const allowedHosts = allowedHost && [...LOOPBACK_HOSTS, ...allowedHost];
@@ -160,8 +160,8 @@ async function serveCatalogue(context: ServeContext, closing: Closing): Promise<
 }
 
 /**
- * Returns the tool health that processes publish in Redis. Reports if no health data exists, and if
- * Redis stops responding.
+ * Returns the tool health that processes publish in Redis. Tells the user if no health data exists,
+ * or if Redis stops responding.
  */
 async function healthIn(
   store: RedisStateStore,

@@ -24,7 +24,8 @@ export const commands = {
     run: async (context) => {
       const { cwd, words } = context;
       const all = await Promise.all(words.map((place) => validated(resolve(cwd, place), cwd)));
-      // Each issue has its own line, so that editors and terminals can link to the file and line.
+      // Each issue is printed on its own line, so that editors and terminals can link to the file
+      // and line.
       const issues = all
         .flatMap((each) => each.issues)
         .map((each) => ({ ...each, line: each.line ?? 1, column: each.column ?? 1 }));

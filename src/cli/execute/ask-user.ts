@@ -14,8 +14,8 @@ import { callLines, choiceLines, type ConfirmableCall } from './shown-call.js';
 
 /**
  * Asks the user about a call: `y` runs it, `e` edits its arguments first, `a` shows it in full, and
- * everything else denies it. Edited arguments go through the policy and are shown again before they
- * run.
+ * any other answer denies it. Edited arguments go through the policy and are shown again before
+ * they run.
  */
 export async function askToConfirm(
   terminal: Dialog,

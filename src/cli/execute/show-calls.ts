@@ -138,7 +138,8 @@ function durationText(ms: number): string {
 }
 
 /**
- * Returns a call's result as text, if it has one. If a program reads the output, text is unchanged.
+ * Returns a call's result as text, or nothing if there is no result. Text is unchanged if a program
+ * reads the output.
  */
 export function valueText(terminal: Terminal, outcome: ToolOutcome): string | undefined {
   if (outcome.status === 'manual') return plainJson(outcome.pending, 2);
@@ -151,8 +152,8 @@ export function valueText(terminal: Terminal, outcome: ToolOutcome): string | un
 }
 
 /**
- * Returns everything that a user should know about an outcome besides its value. An item may have
- * several lines.
+ * Returns everything that a user should know about an outcome besides its value. An item of the
+ * list may have several lines.
  */
 export function explanationLines(terminal: Terminal, outcome: ToolOutcome): readonly string[] {
   const style = STATUS_STYLES[outcome.status];
@@ -210,7 +211,9 @@ function shownValue(outcome: Extract<ToolOutcome, { value?: unknown }>): unknown
   return data === undefined ? inspect(outcome.value) : data;
 }
 
-/** The maximum length of a progress line, because a tool may report whole pages. */
+/**
+ * The maximum length of a progress line. There is a limit because a tool may report whole pages.
+ */
 const MOST_SHOWN = 160;
 
 /** Returns a line for the progress that a tool reports. */

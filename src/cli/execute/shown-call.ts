@@ -13,7 +13,7 @@ import { paint, plainLine, plainText, seenText, type Terminal } from '../termina
  */
 const MAX_COLUMNS = 80;
 const INDENT = '  ';
-/** The number of lines shown at first. */
+/** The number of lines of a call that are shown at first. */
 const MAX_LINES = 60;
 
 /** A call that the user is asked about. */
@@ -74,7 +74,7 @@ function widthOf({ columns }: Terminal): number {
   return Math.min(columns, MAX_COLUMNS) - INDENT.length;
 }
 
-/** A name that fits in a column of names. */
+/** Matches a name that is short and plain enough for a column of names. */
 const SIMPLE_NAME = /^[\w.-]{1,24}$/;
 const LEAST_WIDTH = 16;
 

@@ -68,7 +68,7 @@ export async function callContextOf(
 }
 
 /**
- * Returns the default policy. `--yes` allows calls up to a danger level that would otherwise need
+ * Returns the default policy. With `--yes`, calls up to the given danger level run without
  * approval.
  */
 export function policyOf(

@@ -41,7 +41,7 @@ export async function connectRedis(url: string, prefix: string): Promise<RedisSt
   }
 }
 
-/** Returns the host and port of a Redis, without secrets. */
+/** Returns the host and port of a Redis server, without secrets. */
 export function placeOf(url: string): string {
   const { hostname, port } = new URL(url);
   return `${hostname || 'localhost'}:${port || '6379'}`;

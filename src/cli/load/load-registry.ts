@@ -16,8 +16,8 @@ import type { LoadedRegistry } from './loaded-registry.js';
 
 interface LoadChoice {
   /**
-   * Loads the tools of all personas if no persona is selected. Set `everyone` for commands that
-   * only inspect tools, because a call needs one persona.
+   * Loads the tools of all personas if no persona is selected. Set `everyone` only for commands
+   * that inspect tools, because a call needs one persona.
    */
   readonly everyone?: boolean;
   /** Answers questions from MCP servers. */
@@ -65,8 +65,8 @@ export function reportProblems(terminal: Terminal, problems: readonly LoadProble
 }
 
 /**
- * Loads the bundled tools, or those in the user's files, manifests, OpenAPI document and MCP
- * servers. If two tools have the same name, the first in this order wins.
+ * Loads the bundled tools, or the tools in the user's files, manifests, OpenAPI document and MCP
+ * servers. If two tools have the same name, the first tool in this order is used.
  */
 export async function loadRegistry(
   { terminal, cwd, imports, options }: LoadContext,
@@ -151,8 +151,8 @@ export function problemText({
 }
 
 /**
- * Loads the tools in a folder of manifests, either those that a persona sees or those of all
- * personas. Broken entries are reported.
+ * Loads the tools in a folder of manifests: either the tools that one persona sees, or the tools of
+ * all personas. Broken entries are reported.
  */
 async function manifestTools(
   root: string,

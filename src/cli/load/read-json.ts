@@ -72,7 +72,8 @@ export function parseJsonc(text: string, where: string): unknown {
 const MAX_CALLS = 1_000;
 const name = z.string().min(1).max(256);
 
-// Refuses unknown keys, because a call whose input has another key would run without input.
+// Refuses unknown keys. For example, a call with its input under a misspelled key would run without
+// input.
 const schema = z
   .array(z.strictObject({ id: name.optional(), name, input: z.unknown().optional() }))
   .max(MAX_CALLS);

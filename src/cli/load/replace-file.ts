@@ -6,7 +6,7 @@ import { basename, dirname, join } from 'node:path';
  * Atomically writes or replaces a file. If the process dies while writing, the old file stays
  * intact. A link remains a link.
  *
- * @param mode The new permissions. @default those of the old file, or 644
+ * @param mode The new permissions. @default the old file's permissions, or 644
  */
 export async function replaceFile(path: string, text: string, mode?: number): Promise<void> {
   const target = await realpath(path).catch(() => path);

@@ -7,7 +7,7 @@ import type { ToolEntry } from '../../tool/tool-definition.js';
 import type { Row } from './table.js';
 import type { Style } from './terminal.js';
 
-/** Returns the color for a danger level. Red levels need approval. */
+/** Returns the color for a danger level. Levels shown in red need approval. */
 export function dangerStyle(level: DangerLevel): Style {
   return isDangerous(level) ? 'red' : level === DangerLevel.MEDIUM ? 'yellow' : 'green';
 }

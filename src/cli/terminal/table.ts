@@ -60,8 +60,8 @@ export function table({ columns }: Terminal, rows: readonly Row[]): string {
 }
 
 /**
- * Wraps prose into lines of at most `width` characters, breaking between words. A longer word is
- * also broken.
+ * Wraps prose into lines of at most `width` characters, breaking between words. A word longer than
+ * a line is broken too.
  */
 export function wrapWords(text: string, width: number): readonly string[] {
   const lines: string[] = [];

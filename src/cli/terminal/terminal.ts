@@ -180,7 +180,7 @@ export function report(terminal: Terminal, style: Style, label: string, text: st
   terminal.err(`${paint(style, label)} ${plainText(text)}`);
 }
 
-/** Returns text as it appears on a terminal with or without colors. */
+/** Returns the text unchanged if the terminal has colors, or without its color codes if not. */
 export const asShown = (color: boolean, text: string): string =>
   color ? text : stripVTControlCharacters(text);
 
@@ -222,8 +222,7 @@ export function plainLine(text: string): string {
 }
 
 /**
- * Returns text with its line endings and tabs, and with all other characters that could control the
- * terminal escaped.
+ * Escapes all characters in a text that could control the terminal, except line endings and tabs.
  */
 export function plainText(text: string): string {
   return text.replace(CONTROLS, (each) => (/[\t\n]/.test(each) ? each : writtenOut(each)));

@@ -3,8 +3,8 @@ import type { ToolHealthWire } from '../../capability/wire-types.js';
 import type { RequiredFlags } from '../../safety/required-flags.js';
 
 /**
- * A tool as the server sends it. The listed fields are those that the page's code uses by name. The
- * page can show any other field.
+ * A tool as the server sends it. The listed fields are the fields that the page's code uses by
+ * name. The page can show any other field.
  */
 export interface Tool {
   readonly [field: string]: unknown;
@@ -62,7 +62,10 @@ export interface List<Item> {
 }
 
 const TOKEN = 'tooldex-token';
-/** Stores the token without characters that headers don't allow. Tokens never contain them. */
+/**
+ * Stores the token without characters that headers don't allow. A valid token never contains such
+ * characters.
+ */
 export const keepToken = (token: string) =>
   sessionStorage.setItem(TOKEN, token.replace(/[^\x21-\x7e]/g, ''));
 export const hasToken = () => sessionStorage.getItem(TOKEN) !== null;
@@ -133,7 +136,8 @@ export function useJson<T>(address: string, version = '', isPaused = false) {
 
 /**
  * Reads a list page by page, up to `most` items. For a new query, shows the first page as soon as
- * it arrives. Otherwise, replaces the list only when all pages have arrived, so that nothing jumps.
+ * it arrives. When the same query is repeated, replaces the list only after all pages have arrived,
+ * so that nothing jumps.
  */
 export function useList<Item>(list: string, query: string, version: string, most = Infinity) {
   const [answer, setAnswer] = useState<List<Item>>();

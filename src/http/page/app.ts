@@ -76,7 +76,7 @@ interface CatalogueProps {
   readonly isLost: boolean;
 }
 
-/** Shows the catalogue. Its content is derived from the URL and the server's responses. */
+/** Shows the catalogue. The page's content is derived from the URL and the server's responses. */
 function Catalogue({ health: { revision, personas }, isLost }: CatalogueProps) {
   const { view, parameters } = currentRoute();
   const [findingPages, setFindingPages] = useState(1);

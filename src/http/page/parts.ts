@@ -42,7 +42,7 @@ export function levelMarks({ access_mode: access, danger_level: danger, ...tool 
   `;
 }
 
-/** Shows warnings about a tool. Most tools have none. */
+/** Shows warnings about a tool. Most tools have no warnings. */
 export function noticeMarks({ persona, requires_approval: approval, available, health }: Tool) {
   const { abandoned } = health.tool;
   return html`

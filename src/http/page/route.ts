@@ -1,7 +1,7 @@
 import { fieldsOn, valuesOf } from '../../tool/tool-fields.js';
 import { HEALTH_LEVELS } from '../values-on.js';
 
-/** The axes that people use most. The others follow in table order. */
+/** The axes that people use most. All other axes follow in table order. */
 const FIRST = [
   'category',
   'health',
@@ -18,7 +18,10 @@ export const AXES = fieldsOn('axis')
   .map(([field, { wire, kind, label, words, filter }]) => ({
     key: filter?.param ?? wire,
     label: label!,
-    /** The values of an ordered axis. Other values are sorted by their number of tools. */
+    /**
+     * The values of an axis in a fixed order. Values that aren't listed here are sorted by their
+     * number of tools.
+     */
     order: field === 'health' ? HEALTH_LEVELS : (valuesOf(kind) ?? []),
     /** The words shown for `true` and `false`. */
     words,
@@ -29,7 +32,10 @@ export type Axis = (typeof AXES)[number];
 /** The fields that the page requests for every tool. */
 export const ROW_FIELDS = fieldsOn('row').map(([, { wire }]) => wire);
 
-/** Views for the people who run agents. They exist only if the server was started with a store. */
+/**
+ * Views for the people who run agents. These views exist only if the server was started with a
+ * store.
+ */
 export const OPERATOR_VIEWS = ['overview', 'waiting', 'calls'] as const;
 export const VIEWS = ['tools', 'skills', 'tasks', 'jobs', 'findings'] as const;
 export type View = (typeof VIEWS | typeof OPERATOR_VIEWS)[number];

@@ -5,11 +5,11 @@ import { AXES, currentRoute, hrefWith, type Axis } from './route.js';
 import type { List, Tool } from './api.js';
 import { levelMarks, noticeMarks, number, Table } from './parts.js';
 
-/** Number of rows in the page at a time, and the number of those above the visible part. */
+/** Number of rows in the page at a time, and how many of these rows are above the visible part. */
 const WINDOW = 100;
 const ABOVE = 30;
 const USUAL_HEIGHT = 60;
-/** Maximum number of characters of a description in a row. More would never fit. */
+/** Maximum number of characters of a description in a row. A longer description would never fit. */
 const DESCRIPTION = 240;
 
 interface ListProps {

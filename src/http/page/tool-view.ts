@@ -25,7 +25,7 @@ import {
 } from './parts.js';
 import { hrefWith } from './route.js';
 
-/** Closes the open tool. The focus returns to its row. */
+/** Closes the open tool. The focus returns to the tool's row. */
 export function closeTool(): void {
   location.assign(hrefWith({ open: null, owner: null }));
   document.querySelector<HTMLElement>('.row-link[aria-current]')?.focus();
@@ -195,7 +195,7 @@ function provider(name: string, { metrics, router, samples }: ProviderHealthWire
   </div>`;
 }
 
-/** Maximum number of calls in the chart. The server stores no more. */
+/** Maximum number of calls in the chart. The server doesn't store more calls. */
 const MOST = 100;
 
 /** Shows statistics, and the durations of recent calls as bars with the newest on the right. */
@@ -254,7 +254,9 @@ function ForOperators({ name, address, parameters }: OperatorProps) {
   `;
 }
 
-/** Lets an operator run a tool with arguments they type, under the server's policy. */
+/**
+ * Lets an operator type arguments and run a tool with these arguments, under the server's policy.
+ */
 function TryIt({ name, parameters }: Omit<OperatorProps, 'address'>) {
   const [tried, setTried] = useState<Tried>();
   const { act, isBusy, alert } = useAction();
@@ -298,7 +300,7 @@ function TryIt({ name, parameters }: Omit<OperatorProps, 'address'>) {
   `;
 }
 
-/** Returns true if users type an argument as plain text. They type all other arguments as JSON. */
+/** Returns true if users type an argument as plain text. Users type all other arguments as JSON. */
 const isText = ({ type, enum: choices }: Parameter['schema']) =>
   type === 'string' && choices === undefined;
 

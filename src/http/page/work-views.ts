@@ -104,7 +104,7 @@ function findingRow(finding: FindingWire) {
   return html`<li class="finding">
     <div class="finding-head">
       ${
-        // A tool with lint findings has a page. A skipped manifest entry doesn't.
+        // A tool with lint findings has a page. A skipped manifest entry has no page.
         rule === null || name === null
           ? html`<bdi class="finding-name">${name}</bdi>`
           : html`<a class="finding-name" href=${hrefOf('tools', name, persona)}>${name}</a>`

@@ -45,7 +45,10 @@ export interface ExportedTool {
 export interface ExportedTools {
   readonly tools: readonly ExportedTool[];
   readonly codec: NameCodec;
-  /** Functions that give renamed parameters their original names, by the tool's own name. */
+  /**
+   * Functions that give renamed parameters their original names, each stored under the name of its
+   * tool.
+   */
   readonly restore: Map<string, (input: unknown) => unknown>;
 }
 
@@ -56,8 +59,8 @@ export const exportShape = {
 } satisfies FieldsOf<ExportOptions>;
 
 /**
- * Returns the tools to export in the given order, and their names. A tool that occurs twice is
- * exported once.
+ * Returns the tools to export in the given order, together with the names that the target sees. A
+ * tool that occurs twice is exported once.
  *
  * @throws ToolError `INVALID_ARGUMENT` if the input isn't a list of tools, `NOT_A_TOOL` if a member
  * isn't a tool, and `DUPLICATE_TOOL` if two tools have the same name.

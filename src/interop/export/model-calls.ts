@@ -22,7 +22,7 @@ interface RefusedCall {
 }
 
 /**
- * A model's call, ready for an executor. It has the tool's own name, or an `error` if the call
+ * A model's call, ready for an executor. The call has the tool's own name, or an `error` if it
  * couldn't be read.
  */
 export type ModelCall = (Required<ToolCall> & { readonly error?: undefined }) | RefusedCall;
@@ -31,7 +31,8 @@ export type ModelCall = (Required<ToolCall> & { readonly error?: undefined }) | 
 export type CallResult = ToolOutcome | RefusedCall;
 
 /**
- * A call as found in a model's response. Its input should be an object, or the JSON of an object.
+ * A call as found in a model's response. The call's input should be an object, or the JSON of an
+ * object.
  */
 export interface RawCall {
   readonly id: unknown;
@@ -59,8 +60,8 @@ export type ModelTools<Tool, Message> = Tool[] & {
    */
   toCalls(response: unknown): ModelCall[];
   /**
-   * Returns messages that contain the results, in the same order. Append them after the model's own
-   * message.
+   * Returns messages that contain the results, in the same order. Append these messages after the
+   * model's own message.
    */
   toMessages(results: Iterable<CallResult>): Message[];
 };
@@ -118,7 +119,7 @@ export function withMethods<Tool, Message>(
 }
 
 function unknownName(written: string, { codec, tools }: ExportedTools): never {
-  const encoded = codec.encode(written); // A model may use a tool's own name.
+  const encoded = codec.encode(written); // A model may use a tool's own name instead of the exported name.
   const similar =
     encoded === undefined
       ? suggestNames(
@@ -173,7 +174,7 @@ export interface CallAnswer {
   readonly name: string;
   readonly failed: boolean;
   readonly text: string;
-  /** The content parts for the model. `text` describes all of them. */
+  /** The content parts for the model. `text` describes all these parts. */
   readonly content: readonly ContentPart[];
   /** The result as JSON. Missing if there is no result. */
   readonly data?: Json;

@@ -50,8 +50,8 @@ const DIGEST_DIGITS = 8;
  *
  * Names that already match are kept. In all other names, a dot becomes `__` (`mcp.github.get_issue`
  * → `mcp__github__get_issue`), and any other forbidden character becomes `_`. If the result is too
- * long, or the same as for another name, it ends with `_` and the first digits of the name's
- * SHA-256. The order of the names doesn't matter.
+ * long, or equal to the result for another name, it ends with `_` and the first digits of the
+ * name's SHA-256. The order of the names doesn't matter.
  *
  * @param rule Matches the names that the target allows.
  * @param reserved Names that have a special meaning for the target.
@@ -90,7 +90,10 @@ export function createNameCodec(
   });
 }
 
-/** Returns the readable encoding of a name. It may be too long, or the same as another name's. */
+/**
+ * Returns the readable encoding of a name. The encoding may be too long, or equal to the encoding
+ * of another name.
+ */
 function plainly(name: string, rule: RegExp): string {
   const plain = name.replaceAll('.', '__').replace(/[^A-Za-z0-9_-]/g, '_');
   const dashless = plain.replaceAll('-', '_');

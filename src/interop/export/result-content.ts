@@ -141,8 +141,9 @@ type AnthropicContent =
 const GEMINI_MEDIA = /^(?:image\/(?:jpeg|png|webp)|application\/pdf)$/;
 
 /**
- * Returns images and documents for Gemini. They're sent in addition to a text that describes every
- * part. Source: `FunctionResponsePart` in the Gemini SDK, whose `fileData` works only on Vertex AI.
+ * Returns images and documents for Gemini. The images and documents are sent in addition to a text
+ * that describes every part. Source: `FunctionResponsePart` in the Gemini SDK, whose `fileData`
+ * works only on Vertex AI.
  */
 export function geminiParts(
   parts: readonly ContentPart[],

@@ -38,7 +38,8 @@ type AnthropicToolSearch = (
 ) & { cache_control?: CacheControl };
 
 /**
- * The answers to the calls in one message. The service requires all of them in the next message.
+ * The answers to the calls in one message. The service requires that the next message contains all
+ * these answers.
  */
 type AnthropicMessage = {
   role: 'user';
@@ -54,7 +55,7 @@ interface AnthropicOptions extends ExportOptions {
   /**
    * Defers tools: the model doesn't see them at once, but finds them by searching. If any tool is
    * deferred, the service's search tool comes first in the list. `true` defers all tools except
-   * those with priority `critical`. A number is the count of tools at the start of the list that
+   * tools with priority `critical`. A number is the count of tools at the start of the list that
    * aren't deferred.
    * @default false
    */
@@ -154,7 +155,7 @@ function deferral(
 }
 
 /**
- * Finds the calls in a message or its content, except those that the service runs itself
+ * Finds the calls in a message or its content, except the calls that the service runs itself
  * (`server_tool_use`).
  */
 function callsIn(response: unknown): RawCall[] {

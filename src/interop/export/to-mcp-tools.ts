@@ -131,13 +131,13 @@ const CLOSED: ReadonlySet<SideEffect> = new Set([
 ]);
 
 /**
- * Derives frozen hints from a tool's safety metadata. For unknown values, it assumes the worse
- * case.
+ * Derives frozen hints from a tool's safety metadata. For an unknown value, the worse case is
+ * assumed.
  *
  * - `readOnlyHint`: true if the access mode is `readonly` and the danger below high. Clients don't
  *   ask the user before they call such a tool.
  * - `destructiveHint`: false for such tools, and for tools with danger `safe` or `low` whose
- *   arguments can't raise it.
+ *   arguments can't raise the danger.
  * - `idempotentHint`: true if the access mode is `readonly`, or `idempotencyKey` is set.
  * - `openWorldHint`: false only if all declared side effects are local (none, compute, filesystem,
  *   with or without write) and the execution category isn't network.
@@ -179,17 +179,17 @@ export type AnnotatedAxes = Pick<
 >;
 
 /**
- * Derives safety metadata from the hints of a foreign tool. It overrides the defaults for foreign
- * tools: side effects `network` (and therefore mixed access, high danger, no caching, and no
- * retries), consent required, not parallel, no idempotency key.
+ * Derives safety metadata from the hints of a foreign tool. The derived metadata overrides the
+ * defaults for foreign tools: side effects `network` (and therefore mixed access, high danger, no
+ * caching, and no retries), consent required, not parallel, no idempotency key.
  *
  * Hints from an untrusted server can only make a tool stricter, because a hostile server would
- * claim whatever gets its tools called. Only its `readOnlyHint: false` and `destructiveHint: true`
- * are used. Hints from a trusted server:
+ * claim whatever gets its tools called. Of an untrusted server's hints, only `readOnlyHint: false`
+ * and `destructiveHint: true` are used. Hints from a trusted server:
  *
- * | hints | axes |
- * |---|---|
- * | readOnlyHint, and no destructiveHint | readonly, reads an external service, needs no consent, parallel, repeatable |
+ * | hints | axes | |---|---|
+ * | readOnlyHint, and no destructiveHint | readonly, reads an external service, needs no consent,
+ * parallel, repeatable |
  * | destructiveHint: false | write, low danger, default consent |
  * | idempotentHint | repeatable |
  * | openWorldHint: false | sends nowhere |

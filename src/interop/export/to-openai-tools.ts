@@ -49,7 +49,7 @@ interface OpenAIOptions extends ExportOptions {
   readonly api?: 'chat' | 'responses';
   /**
    * The maximum length of a description in characters. Longer descriptions are truncated.
-   * @default 1,024, because the service rejects longer ones
+   * @default 1,024, because the service rejects longer descriptions
    */
   readonly maxDescription?: number;
 }
@@ -62,7 +62,7 @@ const schema = z.strictObject({
 
 /**
  * Returns the tools in the format of OpenAI's APIs: `client.chat.completions.create({ model,
- * messages, tools: toOpenAITools(selection) })`. With `api: 'responses'`, pass them to
+ * messages, tools: toOpenAITools(selection) })`. With `api: 'responses'`, pass the tools to
  * `client.responses.create`.
  *
  * Equal input produces identical bytes. You can modify the list and its schemas. OpenAI accepts at
@@ -122,7 +122,7 @@ export function toOpenAITools(
 }
 
 /**
- * Adds `items` to an array schema that lacks it, because OpenAI rejects such a schema ("array
+ * Adds `items` to an array schema without `items`, because OpenAI rejects such a schema ("array
  * schema missing items").
  */
 function withItems(each: JsonSchema): JsonSchema {

@@ -19,7 +19,7 @@ import { readOutcome } from '../../safety/read-outcome.js';
 import type { ToolEntry } from '../../tool/tool-definition.js';
 import { exportShape, type ExportOptions } from '../export/exported-tools.js';
 
-/** The caller of a call. */
+/** The principal, conversation and other facts about the caller of a call. */
 type CallFrame = Omit<CallContext, 'flow'>;
 
 interface CallOptions extends CallFrame {
@@ -64,9 +64,9 @@ export interface FrameworkOptions extends ExportOptions, CallFrame {
    */
   readonly context?: unknown;
   /**
-   * Returns the caller of a call, based on the call's context. Use it if one set of tools serves
-   * several users. The returned fields override the options with the same names. @default the
-   * options, for all calls
+   * Returns the caller of a call, based on the call's context. Use this option if one set of tools
+   * serves several users. The returned fields override the options with the same names. @default
+   * the options, for all calls
    */
   caller?(context: unknown): CallFrame | Promise<CallFrame>;
 }
@@ -134,11 +134,12 @@ interface RunOptions {
 }
 
 /**
- * Runs calls that another framework makes, after the user's approval where the policy requires it.
+ * Runs the calls that another framework makes. If the policy requires approval, a call runs only
+ * after the user has approved it.
  *
  * Frameworks ask a user before a call runs, and only report that the user approved. So the executor
- * stores the call that the user was asked about. An approval only covers exactly this call. The
- * call runs once, even if the framework sends its messages again, and even from another process.
+ * stores the call that the user was asked about. An approval covers only this exact call. The call
+ * runs once, even if the framework sends its messages again, and even from another process.
  */
 export class GuardedCalls {
   readonly #executor: CallExecutor;
@@ -150,8 +151,8 @@ export class GuardedCalls {
   }
 
   /**
-   * Returns true if the framework has to ask a user about a call. The executor has then stored the
-   * call.
+   * Returns true if the framework has to ask a user about a call. If so, the executor has already
+   * stored the call.
    */
   async needsApproval({ frame, ...call }: FramedCall): Promise<boolean> {
     const asked = await this.#executor.request(call, { ...frame, ...this.#policy });
@@ -243,7 +244,7 @@ export function isSameInput(one: unknown, other: unknown): boolean {
  * Returns the result of a call.
  *
  * @throws ToolError with the text from `readOutcome` if there is no result. The code is the
- * outcome's for `error`, `INVALID_APPROVAL` for `approval_required`, and `NOT_EXECUTABLE` for
+ * outcome's code for `error`, `INVALID_APPROVAL` for `approval_required`, and `NOT_EXECUTABLE` for
  * `denied`, `manual`, and `ask_user`. `details` contains the outcome's `status`, and `pending` if a
  * user has to answer.
  */

@@ -58,7 +58,7 @@ const schema = z.strictObject({
  * Converts tools that were made for another framework to definitions.
  *
  * Without overrides, a tool that declares nothing has mixed access and high danger, runs alone, and
- * isn't cached. MCP annotations can only make it stricter. Overrides take precedence over
+ * isn't cached. MCP annotations can only make the tool stricter. Overrides take precedence over
  * annotations. Patterns in plain JSON Schemas aren't enforced.
  *
  * @param read Reads one tool, and throws if it can't be imported.

@@ -46,8 +46,8 @@ type LangChainOptions = Omit<FrameworkOptions, 'policy'> & {
 };
 
 /**
- * A `DynamicStructuredTool` of LangChain. It's declared here, so that the published types don't
- * need LangChain.
+ * A `DynamicStructuredTool` of LangChain. The class is declared here, so that the published types
+ * don't need LangChain.
  */
 /* eslint-disable @typescript-eslint/no-explicit-any */
 export interface LangChainTool<Input = any, Output = any> {
@@ -90,10 +90,10 @@ const optionsSchema = frameworkSchema
  * `a__b`).
  *
  * The executor runs every call. If you invoke a tool with arguments, it returns its result, or
- * throws a `ToolError`. If you invoke it with a model's tool call, it returns a `ToolMessage`: the
- * result as text, with the data as `artifact`, or an error message for the model with `status:
+ * throws a `ToolError`. If you invoke a tool with a model's tool call, it returns a `ToolMessage`:
+ * the result as text, with the data as `artifact`, or an error message for the model with `status:
  * 'error'`. LangChain can't wait, so a call that needs an approval or an answer returns an error
- * that explains this. Progress is reported as tool events.
+ * that says so. Progress is reported as tool events.
  *
  * ```js
  * const agent = createAgent({ model, tools: await toLangChainTools(registry, { executor }) });
@@ -102,7 +102,8 @@ const optionsSchema = frameworkSchema
  * If you pass a list of definitions, the tools have their input and output types.
  *
  * @throws ToolError `MISSING_PACKAGE` if `@langchain/core` isn't installed. `INVALID_ARGUMENT` with
- * every invalid option, or if the input isn't a list of tools. `NOT_A_TOOL`, `DUPLICATE_TOOL`.
+ * every invalid option, or if the input isn't a list of tools. `NOT_A_TOOL` for a member that isn't
+ * a tool. `DUPLICATE_TOOL` if two tools have the same name.
  */
 export function toLangChainTools<const Tools extends readonly ToolDefinition[]>(
   definitions: Tools,
@@ -160,7 +161,8 @@ function toTool(
       // An aborted call must throw instead of returning a result.
       signal?.throwIfAborted();
       if (toolCall?.id === undefined) return resultOf(outcome);
-      // LangChain would take a list of objects for message parts. An error would end the run.
+      // LangChain would mistake a list of objects for message parts, and would end the run with an
+      // error.
       const { kind, text, content, data } = readOutcome(outcome);
       const facts = { tool_call_id: toolCall.id, name };
       return kind === 'result'
@@ -210,9 +212,9 @@ interface ForeignLangChainTool {
  * Converts LangChain tools to definitions with name, description, input schema, and `execute`.
  *
  * For whatever a tool doesn't declare, the strictest value is assumed. The input is validated
- * before the call, and LangChain parses it. Events are reported as progress. The answer of a
- * `returnDirect` tool halts the run. An error message from the tool is a failure. Artifacts,
- * callbacks, and `extras` are ignored.
+ * before the call, and then parsed by LangChain. Events are reported as progress. The answer of a
+ * `returnDirect` tool halts the run. If the tool returns an error message, the call has failed.
+ * Artifacts, callbacks, and `extras` are ignored.
  *
  * @throws ToolError `MISSING_PACKAGE` if `@langchain/core` isn't installed. `INVALID_ARGUMENT` for
  * invalid options. `INVALID_METADATA`, which lists every tool that can't be imported and why. For

@@ -32,8 +32,8 @@ import type { OutputOf } from './output-of.js';
  */
 type AISDKOptions<Context = unknown> = Partial<Omit<FrameworkOptions, 'context' | 'caller'>> & {
   /**
-   * The context for tools if a call doesn't have its own. Its type becomes that of `toolsContext`
-   * in AI SDK 7. @default none
+   * The context for tools if a call doesn't have its own. In AI SDK 7, `toolsContext` gets the type
+   * of this value. @default none
    */
   readonly context?: Context;
   /**
@@ -58,7 +58,7 @@ interface AISDKCallOptions<Context = unknown> {
   readonly context?: Context | undefined;
 }
 
-/** A schema in the AI SDK's format. For type inference, it's also a Standard Schema. */
+/** A schema in the AI SDK's format. For type inference, the schema is also a Standard Schema. */
 interface AISDKSchema<Value = unknown> extends StandardSchema<Value> {
   readonly jsonSchema: JsonSchema;
   readonly validate?: (value: unknown) => Promise<Validation>;
@@ -91,8 +91,8 @@ export interface AISDKTool<Input = unknown, Output = unknown, Context = unknown>
     options: AISDKCallOptions<Context>,
   ) => Promise<Output> | AsyncIterable<Output>;
   /**
-   * Converts a result for the model. It includes images and files, and shortens a long result to
-   * its start, its end, and its size.
+   * Converts a result for the model. Includes images and files, and shortens a long result to its
+   * start, its end, and its size.
    */
   toModelOutput?: (result: {
     readonly toolCallId: string;
@@ -145,9 +145,9 @@ const optionsSchema = frameworkSchema
  * Returns a tool set for AI SDK 6 or 7, under the names that models can see (`a.b` becomes `a__b`).
  *
  * The executor runs the calls. If a call has no result, the model receives an error. If a call
- * needs approval, the executor stores it. The stored call runs once, when the messages contain an
- * approval of exactly this call. Manual tools have no `execute`: the run stops, and you add the
- * result. This function doesn't load the AI SDK.
+ * needs approval, the executor stores the call. The stored call runs once, when the messages
+ * contain an approval of exactly this call. Manual tools have no `execute`: the run stops, and you
+ * add the result. This function doesn't load the AI SDK.
  *
  * ```js
  * const { text } = await generateText({ model, tools: toAISDKTools(registry, { executor }), stopWhen: stepCountIs(5), prompt });
@@ -157,7 +157,8 @@ const optionsSchema = frameworkSchema
  * `InferUITools<typeof tools>`.
  *
  * @throws ToolError `INVALID_ARGUMENT` with every invalid option, or if the input isn't a list of
- * tools. `NOT_A_TOOL`, `DUPLICATE_TOOL`.
+ * tools. `NOT_A_TOOL` for a member that isn't a tool. `DUPLICATE_TOOL` if two tools have the same
+ * name.
  */
 export function toAISDKTools<
   const Tools extends readonly ToolDefinition[],
@@ -195,8 +196,8 @@ export function toAISDKTools(
     const tool = (tools[name] = described(exported));
     if (entry.manual || calls === undefined) continue;
     tool.needsApproval = async (given, options) => {
-      // The AI SDK also calls this function after the approval, and treats `false` as a denial.
-      // So it returns true, and `execute` decides.
+      // The AI SDK also calls this function after the approval, and treats `false` as a denial. So
+      // this function returns true after an approval, and `execute` decides.
       if (isApprovedIn(options.messages, name, options.toolCallId, given)) return true;
       return calls.needsApproval(await callOf(given, options));
     };
@@ -225,12 +226,12 @@ export function toAISDKTools(
 }
 
 /**
- * Results that contain more for the model than their value, such as images. The AI SDK only keeps
- * the value, and later asks for the version that the model should see.
+ * Results that contain more for the model than their value, for example images. The AI SDK keeps
+ * only the value, and later asks for the version that the model should see.
  *
  * An id doesn't identify a result, because models keep reusing `call_0` and users can share a tool
- * set. So a result is looked up by its value or its input, which are objects of a single call. It's
- * returned only once, and kept no longer than that object.
+ * set. So a result is looked up by its value or its input, which are objects of a single call. The
+ * result is returned only once, and kept no longer than that object.
  */
 class ReadResults {
   readonly #kept = new WeakMap<
@@ -288,8 +289,8 @@ function described({ entry, rendered }: ExportedTool): AISDKTool {
 /**
  * Returns a schema object like the AI SDK's `jsonSchema` does.
  *
- * @param validate Returns the value unchanged, or an error for the model. It must not convert the
- * value, because the AI SDK compares that with the approved value.
+ * @param validate Returns the value unchanged, or an error for the model. The function must not
+ * convert the value, because the AI SDK compares the returned value with the approved value.
  * @default accepts everything
  */
 function schemaOf(
@@ -323,10 +324,10 @@ function isObject(value: unknown): value is object {
 /**
  * Returns true if the messages end with an approval of exactly this call.
  *
- * As in the AI SDK, only answers in the last message are used, a single denial outweighs all
- * approvals, and the call and the question must be in earlier messages. The arguments must be the
- * model's. No other open call may have the same id: of two such calls, the AI SDK might show one to
- * the user and run the other.
+ * As in the AI SDK, only answers in the last message are used, and a single denial outweighs all
+ * approvals. The call and the question must be in earlier messages. The arguments must be the ones
+ * that the model wrote. No other open call may have the same id: of two such calls, the AI SDK
+ * might show one to the user and run the other.
  */
 function isApprovedIn(
   messages: unknown,

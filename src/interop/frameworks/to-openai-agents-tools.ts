@@ -57,7 +57,8 @@ export interface OpenAIAgentsTool {
  * and the run continues. This function doesn't load the package.
  *
  * @throws ToolError `INVALID_ARGUMENT` with every invalid option, or if the input isn't a list of
- * tools. `NOT_A_TOOL`, `DUPLICATE_TOOL`.
+ * tools. `NOT_A_TOOL` for a member that isn't a tool. `DUPLICATE_TOOL` if two tools have the same
+ * name.
  */
 export function toOpenAIAgentsTools(
   input: ExportInput,
@@ -102,7 +103,7 @@ function toTool(
     strict: false,
     deferLoading: false,
     needsApproval: async (context, input, callId) => {
-      if (entry.manual) return false; // A user does a manual tool's work anyway.
+      if (entry.manual) return false; // A manual tool's work is done by a user, so no approval is needed.
       const call = await callOf(context, input, callId);
       // An approved call may already have run, so the user isn't asked about it again.
       if (context.isToolApproved({ toolName: name, callId: call.id }) === true) return true;

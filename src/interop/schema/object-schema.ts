@@ -13,15 +13,15 @@ export interface ObjectSchema {
 const COMBINING = ['$ref', 'allOf', 'anyOf', 'oneOf', 'not', 'enum', 'const'] as const;
 
 /**
- * Returns a copy of a tool's input schema that has `type: 'object'`, lists all properties at the
- * top level, and has no alternatives there.
+ * Returns a copy of a tool's input schema that has `type: 'object'` and lists all properties at the
+ * top level, without alternatives at that level.
  *
- * OpenAI and Anthropic reject the whole request if a tool has no type at the top level, or has
- * `anyOf`, `oneOf`, `allOf`, `enum` or `not` there. Their error is "input_schema does not support
- * oneOf, allOf, or anyOf at the top level". The copy contains the properties of all alternatives,
- * and requires the properties that every alternative requires. Its description explains which
- * properties go together. It allows everything that the original allows, and the executor validates
- * the input against the original.
+ * OpenAI and Anthropic reject the whole request if a tool's schema has no type at the top level, or
+ * if that level has `anyOf`, `oneOf`, `allOf`, `enum` or `not`. The services' error is
+ * "input_schema does not support oneOf, allOf, or anyOf at the top level". The copy contains the
+ * properties of all alternatives, and requires the properties that every alternative requires. The
+ * copy's description explains which properties go together. The copy allows everything that the
+ * original allows, and the executor validates the input against the original.
  */
 export function objectSchema(schema: JsonSchema): ObjectSchema {
   const { type: _type, properties: _properties, required: _required, ...rest } = schema;
@@ -47,7 +47,8 @@ interface Folded {
 }
 
 /**
- * The maximum number of parts that are merged. A definition that contains itself twice has no end.
+ * The maximum number of parts that are merged. Without a limit, merging a definition that contains
+ * itself twice would never end.
  */
 const MOST_PARTS = 1_000;
 

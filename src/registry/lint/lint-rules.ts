@@ -35,7 +35,8 @@ export const LINT_RULES = {
   'inferred-safety': {
     severity: 'warning',
     *check(entry) {
-      // In all other cases, the values are inferred from metadata that the author declared.
+      // If the access mode isn't inferred as `mixed`, the safety values come from metadata that the
+      // author declared.
       if (entry.accessMode !== AccessMode.MIXED || !entry.inferred.includes('accessMode')) return;
       const inferred = entry.inferred.filter((axis) => SAFETY_AXES.has(axis));
       yield `declare ${inferred.join(', ')}: inferred as ${inferred.map((axis) => String(entry[axis])).join(', ')}, the strict default`;

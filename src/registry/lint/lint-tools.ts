@@ -22,7 +22,7 @@ export interface LintFinding {
   readonly message: string;
   /**
    * The location of the problem: a JSON pointer into the tool, and the index of the character in
-   * that text (in UTF-16 code units, from 0).
+   * the text at that pointer (in UTF-16 code units, from 0).
    */
   readonly place?: { readonly path: string; readonly offset: number };
 }
@@ -278,8 +278,9 @@ function isBare({ category, keywords, sideEffects, inferred }: ToolEntry): boole
 const AXES = ['priority', 'accessMode', 'dangerLevel', 'executionCategory', 'costTier'] as const;
 
 /**
- * Returns true if a tool without a value is hard to find because most tools have it. There must be
- * more tools than a model sees at once, and at least three quarters of them must have the value.
+ * Returns true if most tools have a value, so that a tool without a value is hard to find. There
+ * must be more tools than a model sees at once, and at least three quarters of the tools must have
+ * a value.
  */
 function isUsual(tools: readonly LintedTool[], has: (entry: ToolEntry) => boolean): boolean {
   return (

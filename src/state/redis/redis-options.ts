@@ -38,7 +38,8 @@ export interface RedisStateStoreOptions {
   readonly timeoutMs?: number;
   /**
    * A name that identifies the store if the Redis user can't run `INFO`. With a fixed name, tooldex
-   * can't detect that Redis came back with older data, so you must rule that out.
+   * can't detect that Redis came back with older data, so you must make sure that this can't
+   * happen.
    * @default the server's `run_id`
    */
   readonly identity?: string;
@@ -133,7 +134,8 @@ export async function clientMaker({
     createClient({
       ...SETTINGS,
       ...(url !== undefined && { url }),
-      // Closes a silent socket. The pings keep a working socket from being silent for that long.
+      // Closes a socket that has been silent for three times the timeout. On a working socket, the
+      // answers to pings arrive more often than that.
       pingInterval: timeoutMs / 2,
       socket: {
         ...socket,

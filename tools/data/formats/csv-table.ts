@@ -26,7 +26,8 @@ export function readTable(csv: string, delimiter: string): Table | string {
     lines = parse(csv, {
       bom: true,
       delimiter,
-      // Without this, the parser expects every line to end like the first.
+      // Without this setting, the parser expects every line to end with the same characters as the
+      // first line.
       record_delimiter: ['\r\n', '\n', '\r'],
       relax_column_count: true,
       info: true,

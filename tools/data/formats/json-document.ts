@@ -48,8 +48,8 @@ class Fault extends Error {
 }
 
 /**
- * Matches errors inside a string or number. For these, the parser only reports where the string or
- * number starts.
+ * Matches errors inside a string or number. For such an error, the parser reports only where the
+ * string or number starts.
  */
 const INSIDE = /^(?:UnexpectedEnd|InvalidUnicode|InvalidEscape|InvalidCharacter)/;
 
