@@ -74,8 +74,8 @@ function refusalOf(run: ChatRun, call: CallRecord): ToolOutcome | undefined {
     return undefined;
   const message =
     toolName === ''
-      ? 'The call has no tool name. Call one of the tools that you see.'
-      : `You can't call ${describeValue(toolName)}, because it isn't among the tools that you see. Call one of the tools that you see.`;
+      ? 'The call has no tool name. Call one of the tools available to you.'
+      : `You can't call ${describeValue(toolName)}, because it isn't available to you. Call one of the tools you were given.`;
   const facts = { callId, toolName, durationMs: 0, attempts: 0, cached: false };
   return { ...facts, status: 'error', code: 'TOOL_NOT_FOUND', message };
 }

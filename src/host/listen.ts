@@ -50,8 +50,8 @@ interface ListenOptions {
   /** True if every request needs a token. If false, only this machine can connect. */
   readonly needsToken: boolean;
   /**
-   * The time in milliseconds without any data in either direction after which a connection is
-   * closed. @default unlimited, because a tool can take a long time to answer
+   * Milliseconds that a connection may go without data in either direction before it's closed.
+   * @default unlimited, because a tool can take a long time to answer
    */
   readonly silenceMs?: number;
   readonly answer: (request: Request, outgoing: ServerResponse) => Response | Promise<Response>;

@@ -167,7 +167,7 @@ function wireFor({ personas }: Pick<Asked, 'personas'>, tool: CapabilityTool) {
 
 const toolsRoute = route(
   '/tools',
-  "Lists tools page by page: shared tools first, then by persona and name. With a persona, it also lists shared tools that the persona's own replace; a search doesn't.",
+  "Lists tools page by page: shared tools first, then by persona and name. If you pass a persona, the list includes shared tools that the persona's own tools replace. Search results don't include them.",
   TOOL_PAGE,
   (asked) => {
     const { query } = asked;

@@ -52,7 +52,7 @@ export interface SafetyPolicyOptions {
    */
   readonly confirmFrom?: { readonly danger?: DangerLevel; readonly cost?: CostTier };
   /**
-   * The treatment of calls that may have been caused by untrusted content. These checks run after
+   * The handling of calls that untrusted content may have caused. These checks run after
    * the rules, and rules can't override them.
    *
    * - `leak`: the conversation has read both untrusted content and private data, and the call sends

@@ -81,8 +81,8 @@ export function saturate(sum: number): number {
 }
 
 /**
- * Returns how informative a word is if `having` of `all` documents contain it: BM25's idf, in the
- * form that is never negative.
+ * Returns how informative a word is: the variant of BM25's idf that is never negative. `having` is
+ * the number of documents with the word, out of `all`.
  */
 export function rarityOf(having: number, all: number): number {
   return Math.log(1 + (all - having + 0.5) / (having + 0.5));

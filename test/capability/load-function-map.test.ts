@@ -147,7 +147,7 @@ describe('the function map of a persona', () => {
     expect(map['shared']!.metadata).not.toHaveProperty('persona');
   });
 
-  it('has only tools that everyone may use if no persona is given', async () => {
+  it('contains only tools that everyone may use, unless a persona is given', async () => {
     const map = await load({});
     expect(Object.keys(map)).toEqual(['shared', 'both']);
     expect(map['both']!.metadata.description).toBe('of all');
@@ -162,7 +162,7 @@ describe('loading a function map from invalid manifests', () => {
     });
 
   // The recorded system silently falls back to the shared map.
-  it('fails by default with every error', async () => {
+  it('fails by default and reports every error', async () => {
     const error: unknown = await loadFunctionMap({ root: root(), persona: 'P' }).catch(
       (thrown: unknown) => thrown,
     );

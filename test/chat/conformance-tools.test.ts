@@ -98,7 +98,7 @@ describe('compact tools', () => {
     ]);
   });
 
-  it('manual mode also leaves calls to the search tool to the caller', async () => {
+  it('in manual mode, the caller also handles calls to the search tool', async () => {
     const { result } = await run([help('h', 'x')], [x()], { mode: 'manual' });
     expect(result.pending.map(({ callId, toolName }) => [callId, toolName])).toEqual([
       ['h', 'find_tools'],

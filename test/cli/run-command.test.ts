@@ -234,7 +234,7 @@ describe('--yes', () => {
 
 describe('--mode', () => {
   it.each([['read-only'], ['unattended'], ['read-only', '--yes', 'critical']])(
-    'set to %s makes a write exit with 3 and never asks for approval',
+    'with the value %s, a write exits with 3 and nobody is asked for approval',
     async (...mode) => {
       const args = [...write('Hello'), '--mode', ...mode];
       const { code, err, asked } = await runBundled(args, { answers: ['y'] });

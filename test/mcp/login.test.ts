@@ -54,7 +54,7 @@ const call = async (discovery: McpDiscovery, tool = 'read') =>
   ((await discovery.callTool('tickets', tool, {}, {})) as { value: unknown }).value;
 
 describe('servers that require a login', () => {
-  it('report that a login is needed without asking anyone, and their tools run after the login', async () => {
+  it('report this without prompting anyone, and their tools run after the login', async () => {
     const { authorization, server } = await servers();
     const discovery = discoveryOf(server.url);
     await discovery.refresh();

@@ -361,7 +361,7 @@ describe('toolsFromOpenApi', () => {
     );
   });
 
-  it('lets x-tooldex only make a tool stricter unless the document is trusted', async () => {
+  it('ignores x-tooldex in an untrusted document where it would make a tool less strict', async () => {
     const document = withOperation({
       operationId: 'purge',
       'x-tooldex': { accessMode: 'mixed', dangerLevel: 'critical', keywords: ['clean'] },

@@ -93,15 +93,17 @@ interface Toolchain {
 }
 
 const WORKS = 'works';
-/** Matches the error in a failure's output. Node and vitest sometimes print only the kind of error. */
+/**
+ * Matches the error in a failure's output. Node and vitest sometimes print only the kind of error.
+ */
 const ERROR = /\w*Error: Invalid .*|Expression expected/;
 const RAW = 'SyntaxError: Invalid or unexpected token';
 const LEGACY = JSON.stringify({ compilerOptions: { experimentalDecorators: true } });
 const legacyLines = '`"experimentalDecorators": true` in tsconfig.json';
 
 /**
- * Type checks are skipped, because other tests check the types and this step would take nine tenths of
- * the time.
+ * Type checks are skipped, because other tests check the types and this step would take nine tenths
+ * of the time.
  */
 const UNCHECKED = { noCheck: true, noResolve: true, lib: ['es5'] };
 
@@ -369,7 +371,7 @@ describe('tools declared with @tool', () => {
     },
   );
 
-  it('are listed in docs/set-up.md for each toolchain, with the error and the lines to add', () => {
+  it('have an entry in docs/set-up.md for each toolchain, with the error and the lines to add', () => {
     expect(readFileSync(join(ROOT, 'docs/set-up.md'), 'utf8')).toContain(table());
   });
 });

@@ -83,7 +83,7 @@ describe('lint rules for tool texts', () => {
     ],
     ['Greek in formulas', 'σmax, τ, μm, Δt, χ², reads x₁'],
     ['German, French, Vietnamese', 'Größenänderung, où, đọc tệp tin'],
-  ])('lint reports nothing in ordinary %s', (_, description) =>
+  ])('lint reports nothing for ordinary %s', (_, description) =>
     expect(textsFound({ description, keywords: [description.slice(0, 40)] })).toEqual([]),
   );
 

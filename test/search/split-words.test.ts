@@ -42,7 +42,7 @@ describe('splitWords', () => {
     expect(parts(identifier)).toEqual([expected]);
   });
 
-  it('returns the same words for any separators', () => {
+  it('returns the same words no matter which separators are used', () => {
     const separator = fc.constantFrom(' ', '_', '-', '.', ', ', '\n', ' / ', '…');
     fc.assert(
       fc.property(

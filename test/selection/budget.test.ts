@@ -37,7 +37,7 @@ describe('guaranteed tools that exceed a limit', () => {
     expect(select(registry, { ...counted, include: ['asked'], maxTools: 2 }).error).toBeUndefined();
   });
 
-  it('cause an error that lists the guaranteed tools if they exceed the token budget even as stubs', () => {
+  it('cause an error that lists them if even their stubs exceed the token budget', () => {
     const selection = select(registry, { text, include: ['asked'], tokenBudget: 50 });
     expect(selection.error).toMatchObject({
       code: 'BUDGET_EXCEEDED',

@@ -27,7 +27,7 @@ const RIGHT: readonly (readonly [option: keyof ToolEntry, given: unknown, shown:
 ];
 
 describe('a tool option', () => {
-  it.each(RIGHT)('the entry has the option %s as declared', (option, given, shown) => {
+  it.each(RIGHT)('the entry keeps the declared value of %s', (option, given, shown) => {
     expect(sampleEntry({ [option]: given })[option]).toEqual(shown);
   });
 
@@ -64,8 +64,8 @@ describe('a tool option', () => {
 });
 
 /**
- * Invalid values: the option, the value, the path of the issue, the expectation, and the value as shown
- * in the message.
+ * Invalid values: the option, the value, the path of the issue, the expectation, and the value as
+ * shown in the message.
  */
 const WRONG: readonly (readonly [
   option: string,

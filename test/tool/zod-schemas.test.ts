@@ -170,7 +170,7 @@ describe('a zod input schema', () => {
     });
   });
 
-  it('a custom type with JSON Schema, a codec from text, and a computed value are accepted', () => {
+  it('tools can use a custom type with a JSON Schema, a codec that decodes text, and a computed value', () => {
     const isoDate = z.codec(z.iso.datetime(), z.date(), {
       decode: (text) => new Date(text),
       encode: (date) => date.toISOString(),

@@ -179,7 +179,7 @@ describe('git_switch', () => {
     expect(git('branch', '--show-current').trim()).toBe('main');
   });
 
-  it('refuses to lose changes', async () => {
+  it('refuses to discard changes', async () => {
     git('branch', 'old', 'HEAD~1');
     await put('a.txt', 'precious\n');
     expect(await change({ branch: 'old' })).toMatchObject({ status: 'error' });

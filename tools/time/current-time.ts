@@ -17,7 +17,7 @@ const Input = z.object({
   ...TIME_TOOL,
   name: 'current_time',
   description:
-    'Returns the current date and time in UTC and in a time zone, the weekday there and the Unix time. Every call reads the clock again.',
+    'Returns the current date and time in UTC and in a time zone, the day of the week in that zone, and the Unix time. Every call reads the clock again.',
   inputSchema: Input,
   priority: Priority.HIGH,
   executionCategory: 'read_only',

@@ -232,7 +232,7 @@ function decoded(response: IncomingMessage): Readable {
   if (encoding === 'br') return pipeline(response, createBrotliDecompress(), ignore);
   throw new ToolError(
     'EXECUTION_FAILED',
-    `The body is encoded as ${encoding.slice(0, 40)}, which isn't supported. Call another address.`,
+    `The body is encoded as ${encoding.slice(0, 40)}, which isn't supported. Use a different URL.`,
   );
 }
 

@@ -49,8 +49,8 @@ export function writeBaseline(tools: readonly ToolAudit[]): string {
 }
 
 /**
- * Marks the findings that a baseline contains. Returns the baseline's entries that match no finding
- * any more.
+ * Marks the findings that a baseline contains. Returns the baseline's entries that no longer match
+ * a finding.
  */
 export function applyBaseline(
   tools: readonly ToolAudit[],

@@ -146,7 +146,7 @@ export async function runTools(
   };
 }
 
-/** The tool's name. For a tool of an MCP server, the name that the server uses. */
+/** The tool's name. For an MCP server's tool, the name that the server uses. */
 const nameOf = ({ name, providers }: ToolEntry) =>
   providers[0]?.name === 'mcp' ? String(providers[0].config?.['tool']) : name;
 

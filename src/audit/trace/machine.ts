@@ -233,9 +233,7 @@ export class Machine {
     return undefined;
   }
 
-  /**
-   * Returns the parent of an object or class if the parent comes from elsewhere, such as a package.
-   */
+  /** Returns the parent of an object or class if it comes from elsewhere, such as a package. */
   base(object: Value): Value | undefined {
     let at: Value | undefined = object;
     for (let depth = 0; depth < 16 && (at?.t === 'obj' || at?.t === 'class'); depth++)
@@ -415,10 +413,7 @@ export class Machine {
     }
   }
 
-  /**
-   * Records a change to a built-in function or object. After such a change, the behaviour of the
-   * function or object is unknown.
-   */
+  /** Records that a built-in function or object was changed and now does something unknown. */
   #patch({ module, path }: Native, key: string | undefined): void {
     // Servers replace `console` functions to redirect their own output, which isn't an effect.
     if (
@@ -459,10 +454,7 @@ export class Machine {
     return this.epoch > object.born ? this.#fromState(value, `o${object.id}[]`) : value;
   }
 
-  /**
-   * Marks everything in a value as read, if the value is older than the call. Returns the tags of
-   * the memory that was read.
-   */
+  /** Marks memory in a value as read if the value is older than the call. Returns its tags. */
   touch(value: Value, depth = 4): Tags {
     if (value.t === 'union') return mergeTags(...value.of.map((one) => this.touch(one, depth)));
     if (value.t !== 'obj' || depth === 0) return [];

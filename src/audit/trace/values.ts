@@ -209,7 +209,7 @@ export const contents = ({ items, props, rest }: Obj): readonly Value[] => [
   ...(rest === undefined ? [] : [rest]),
 ];
 
-/** Returns the possible values of a value. */
+/** Returns the alternatives that an expression's value may have. */
 export const options = (value: Value): readonly Value[] =>
   value.t === 'union' ? value.of : [value];
 

@@ -102,7 +102,7 @@ export function readList(
 }
 
 /** Converts the parser's error code to words: `ValueExpected` becomes "value expected". */
-export function parseErrorWords(error: ParseError | undefined): string {
+export function parseErrorWords(error: { readonly error: number } | undefined): string {
   return (error === undefined ? 'ValueExpected' : printParseErrorCode(error.error))
     .replace(/\B[A-Z]/g, (letter) => ` ${letter}`)
     .toLowerCase();

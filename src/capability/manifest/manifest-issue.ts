@@ -107,7 +107,7 @@ export function didYouMean(name: string, known: readonly string[]): string {
 const MOST_LISTED = 10;
 
 /**
- * The error that is thrown if manifests are refused. Contains all errors in the manifests. The
+ * The error thrown when manifests are refused. Contains all errors in the manifests. The
  * error's code is `INVALID_MANIFEST`.
  */
 export class ToolManifestValidationError extends ToolError {

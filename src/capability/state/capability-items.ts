@@ -173,7 +173,7 @@ const NOT_REQUIRED: CapabilityTool['authStatus'] = Object.freeze({
 /**
  * Checks whether the variables that a tool declares are set.
  *
- * If all variables are optional, one variable is enough. One variable is also enough for a tool
+ * If all variables are optional, at least one must be set. One variable is also enough for a tool
  * with several providers, because only the router knows which provider it can use.
  */
 function authStatusOf(

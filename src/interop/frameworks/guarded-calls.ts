@@ -162,7 +162,7 @@ export class GuardedCalls {
   /**
    * Records that the user approved a call.
    *
-   * @param always True if the user has approved all calls of the tool, and so wasn't asked about
+   * @param always True if the user has approved all calls to the tool, and so wasn't asked about
    * this call.
    * @throws ToolError `INVALID_APPROVAL` if the call isn't stored, or shares its id with another
    * call.

@@ -49,7 +49,10 @@ export interface McpServerStatus {
    * it wrote nothing.
    */
   readonly stderr?: string;
-  /** The reason for the last failure. Missing, like the next two, if the last listing succeeded. */
+  /**
+   * The reason for the last failure. Like the next two fields, this is absent if the last listing
+   * succeeded.
+   */
   readonly reason?: string;
   /** The number of failures in a row. */
   readonly failures?: number;

@@ -46,8 +46,8 @@ import {
  */
 export class McpDiscovery {
   /**
-   * The provider for a `ToolExecutor`, under the name `mcp`. Calls made through the executor get
-   * health checks and backoff.
+   * The provider to pass to a `ToolExecutor`, where its name is `mcp`. Calls made through the
+   * executor get health checks and backoff.
    */
   readonly provider: ProviderFactory = (config) => new McpProvider(this, config);
   readonly #options: CheckedDiscoveryOptions;

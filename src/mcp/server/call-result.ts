@@ -125,7 +125,7 @@ export function approvalForm(pending: PendingApproval): Form {
     .map((line) => `> ${line}\n`)
     .join('');
   return form(
-    `Run ${toolName}? Danger: ${danger}. ${reason}\n\n${preview === '' ? '' : `What the tool says it would do:\n${preview}\n`}${shownArguments(input)}\n\nIf you accept, exactly this call runs.`,
+    `Run ${toolName}? Danger: ${danger}. ${reason}\n\n${preview === '' ? '' : `What the tool says it would do:\n${preview}\n`}${shownArguments(input)}\n\nIf you accept, this exact call runs.`,
     {},
   );
 }

@@ -131,7 +131,7 @@ export type LintRuleName = keyof typeof LINT_RULES | keyof typeof CATALOGUE_RULE
 
 const poisoned = new WeakMap<ToolEntry, readonly PoisonedText[]>();
 
-/** Returns a rule's findings in the texts about a tool that models and users read. */
+/** Returns a rule's findings in the text of a tool that models or users see. */
 function textsOf(entry: ToolEntry, rule: PoisonedText['rule']): readonly PoisonedText[] {
   const {
     name,
