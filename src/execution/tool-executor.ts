@@ -50,7 +50,7 @@ import {
   type JudgeOptions,
   type ToolExecutorOptions,
 } from './executor-options.js';
-import { planCalls } from './plannable.js';
+import { planCalls } from './plan-calls.js';
 import { Places, type AbandonedCall, type Place } from './places.js';
 import type { ExecutionPlan, PlannableCall } from './plan-execution.js';
 import { previewOf } from './preview-call.js';
