@@ -60,8 +60,9 @@ interface Finding {
 /**
  * Returns the tools declared by a value (at least one).
  *
- * Doesn't instantiate classes. Without `resolve`, the class is instantiated once, without
- * arguments, when one of its tools first runs or its `conflictKeys` are first read.
+ * Without `resolve`, a class is instantiated once, without arguments: when one of its tools first
+ * runs or its `conflictKeys` are first read, or now if only an instance can tell whether `execute`
+ * is a field. With `resolve`, the first call finds that out.
  *
  * @throws ToolError `NOT_A_TOOL` if the value declares no tools. `INVALID_ARGUMENT` if its tools
  * need an instance of a class whose constructor requires arguments. Both messages explain how to
@@ -122,7 +123,7 @@ function fromClass(
       constructor,
       declarations.filter(needsInstance).map(({ options }) => options.metadata.name),
     );
-  return declarations.map((each) => definitionFrom(each, constructor, make));
+  return declarations.map((each) => definitionFrom(each, constructor, make, resolve === undefined));
 }
 
 function needsInstance({ options: { declared }, static: isStatic }: Declaration): boolean {
@@ -150,7 +151,7 @@ function fromInstance(instance: object): ToolDefinition[] {
   if (typeof constructor !== 'function') return [];
   return declarationsOf(constructor, withDefaults)
     .filter((each) => !each.static)
-    .map((each) => definitionFrom(each, constructor as AnyFunction, () => instance, instance));
+    .map((each) => definitionFrom(each, constructor as AnyFunction, () => instance, true));
 }
 
 /** Returns the instance for one call, or a promise for it. */
@@ -160,7 +161,7 @@ function definitionFrom(
   { options, method, static: isStatic, ofClass }: Declaration,
   constructor: AnyFunction,
   make: MakeInstance,
-  instance?: object,
+  isOneInstance: boolean,
 ): ToolDefinition {
   if (isStatic)
     return createDefinition(
@@ -168,37 +169,34 @@ function definitionFrom(
       workOf(constructor, method, () => constructor),
     );
   const { prototype } = constructor as unknown as { readonly prototype: object };
-  if (ofClass) assertExecutes(options, constructor, instance ?? prototype);
+  const isOnPrototype = !ofClass || 'execute' in prototype;
   // As with `defineTool`, a manual tool without `execute` gets a definition without `execute`.
-  const isAnsweredElsewhere =
-    ofClass && options.declared.manual === true && !('execute' in prototype);
-  return createDefinition(
-    bound(options, make),
-    isAnsweredElsewhere ? undefined : workOf(prototype, method, make),
-  );
+  if (!isOnPrototype && options.declared.manual === true)
+    return createDefinition(bound(options, make), undefined);
+  // `execute` may also be a field, which only an instance has.
+  const instance = isOnPrototype || !isOneInstance ? undefined : atOnce(make);
+  if (instance instanceof Object) assertExecutes(options, constructor, instance);
+  return createDefinition(bound(options, make), workOf(instance ?? prototype, method, make));
 }
 
 /** Names that other libraries use instead of `execute`. */
 const WORK_NAMES = ['run', 'handler', 'handle', 'func', 'call', 'invoke', 'exec'];
 
-/**
- * Throws if a class needs an `execute` method and has none. An `execute` field on an instance
- * counts as the method.
- */
+/** Throws if an instance of a class needs `execute`, as a method or as a field, and has none. */
 function assertExecutes(
-  { metadata: { name, manual, providers, handlerRef } }: ResolvedOptions,
+  { metadata: { name, providers, handlerRef } }: ResolvedOptions,
   constructor: AnyFunction,
   holder: object,
 ): void {
-  if (manual || providers.length > 0 || handlerRef !== undefined || 'execute' in holder) return;
+  if (providers.length > 0 || handlerRef !== undefined || 'execute' in holder) return;
   const other = WORK_NAMES.find((each) => typeof Reflect.get(holder, each) === 'function');
   const advice =
     other === undefined
-      ? 'Add execute(input, context), declare manual: true, or register an instance that has execute.'
+      ? 'Add execute(input, context), as a method or a field, or declare manual: true.'
       : `Rename its method ${JSON.stringify(other)} to execute.`;
   throw invalidDecoration(
     `Tool "${name}"`,
-    'a class with an execute method',
+    'a class with execute',
     `${constructor.name || 'a class'} without execute`,
     advice,
   );
@@ -256,9 +254,9 @@ function workOf(declaredOn: object, key: PropertyKey, make: MakeInstance): Execu
       throw new ToolError(
         'NOT_A_TOOL',
         expectedGot(
-          `an instance with a ${String(key)} method`,
-          describeValue(holder),
-          'Return an instance of the class from resolve.',
+          `an instance with the method or field ${String(key)}`,
+          instanceOf(holder) ?? describeValue(holder),
+          'Add it to the class, or return an instance of the class from resolve.',
         ),
       );
     });

@@ -28,6 +28,11 @@ export interface DecoratedClasses {
   readonly LoudGreet: AnyClass;
   /** Extends `Greet`, decorated as `greet_again` with access readonly. */
   readonly GreetAgain: AnyClass;
+  /**
+   * Tools whose `execute` is a field: declared, inherited, or assigned in the constructor.
+   * `execute({name})` answers `Hello ${name}`.
+   */
+  readonly Fields: readonly AnyClass[];
   /** Tool `explosive`, whose constructor throws. */
   readonly Explosive: AnyClass;
   /**
@@ -74,6 +79,7 @@ export function describeDecorators({
   Greet,
   LoudGreet,
   GreetAgain,
+  Fields,
   Explosive,
   Calculator,
   BetterCalculator,
@@ -122,6 +128,19 @@ export function describeDecorators({
       expect(call(entry, { name: 'Bob' })).toBe('Hello Bob');
       expect(made.count).toBe(1);
     });
+
+    it.each(Fields.map((Class) => [Class.name, Class] as const))(
+      'a class whose execute is a field (%s) runs, from the class, an instance, and a resolver',
+      async (_, Class) => {
+        const fromContainer = new ToolMetadataRegistry({
+          resolve: () => Promise.resolve(new Class()),
+        });
+        fromContainer.register(Class);
+        for (const registry of [register(Class), register(new Class()), fromContainer])
+          for (const entry of registry)
+            expect(await call(entry, { name: 'Ada' })).toBe('Hello Ada');
+      },
+    );
 
     it('a subclass without a declaration inherits it and runs its own code', () => {
       const entry = register(LoudGreet).require('greet');

@@ -34,6 +34,24 @@ class LoudGreet extends Greet {
 @tool({ ...LEAST, name: 'greet_again', accessMode: 'readonly' })
 class GreetAgain extends Greet {}
 
+@tool({ ...LEAST, name: 'field' })
+class Field {
+  execute = ({ name }: { name: string }) => `${this.greeting} ${name}`;
+  readonly greeting = 'Hello';
+}
+
+@tool({ ...LEAST, name: 'inherited_field' })
+class InheritedField extends Field {}
+
+@tool({ ...LEAST, name: 'assigned' })
+class Assigned {
+  execute: (input: { name: string }) => string;
+
+  constructor() {
+    this.execute = ({ name }) => `Hello ${name}`;
+  }
+}
+
 @tool({ ...LEAST, name: 'explosive', accessMode: 'readonly', keywords: ['bang'] })
 class Explosive {
   constructor() {
@@ -186,6 +204,7 @@ describeDecorators({
   Greet,
   LoudGreet,
   GreetAgain,
+  Fields: [Field, InheritedField, Assigned],
   Explosive,
   Calculator,
   BetterCalculator,

@@ -73,12 +73,12 @@ describe('a tool class without execute', () => {
           return 1;
         }
       },
-      'Tool "sample": expected a class with an execute method, got Counter without execute. Rename its method "run" to execute.',
+      'Tool "sample": expected a class with execute, got Counter without execute. Rename its method "run" to execute.',
     ],
     [
       'without any method',
       class Counter {},
-      'Add execute(input, context), declare manual: true, or register an instance that has execute.',
+      'Add execute(input, context), as a method or a field, or declare manual: true.',
     ],
   ])('a class %s is refused at registration', (_, target, help) => {
     asTool(target);
@@ -86,23 +86,25 @@ describe('a tool class without execute', () => {
     expect(messageOf(() => register(new target()))).toContain(help);
   });
 
-  it('a class without execute is accepted if an instance or subclass has execute, or the tool is manual', () => {
-    const Field = asTool(
-      class {
-        execute = () => 1;
-      },
-    );
-    const Base = asTool(class {});
-    class Derived extends Base {
+  it('a class without execute is accepted if a subclass has execute, or the tool is manual', () => {
+    class Derived extends asTool(class {}) {
       override execute() {
         return 2;
       }
     }
     const Manual = tool({ ...LEAST, manual: true })(class {});
-    expect(
-      [new Field(), Derived, new Derived(), Manual].map((source) => register(source).length),
-    ).toEqual([1, 1, 1, 1]);
-    expect(() => register(Field)).toThrow(/register an instance that has execute/);
+    expect([Derived, new Derived(), Manual].map((source) => register(source).length)).toEqual([
+      1, 1, 1,
+    ]);
+  });
+
+  it('a class without execute whose instances a container makes fails at its first call', () => {
+    const Nothing = asTool(class Nothing {});
+    const registry = new ToolMetadataRegistry({ resolve: (Class) => new Class() });
+    registry.register(Nothing);
+    expect(messageOf(() => registry.require('sample').definition.execute!({}, {}))).toBe(
+      'Expected an instance with the method or field execute, got an instance of Nothing. Add it to the class, or return an instance of the class from resolve.',
+    );
   });
 });
 
