@@ -4,7 +4,13 @@ import { AccessMode, CostTier, DangerLevel, ExecutionCategory, Priority } from '
 export const PRIORITY_NAMES: readonly PriorityName[] = Object.freeze(
   Object.keys(Priority).map((name) => name.toLowerCase() as PriorityName),
 );
-type PriorityName = Lowercase<keyof typeof Priority>;
+export type PriorityName = Lowercase<keyof typeof Priority>;
+
+/** Returns the priority that a name such as `critical` stands for, and any other value unchanged. */
+export function priorityOf(value: Priority | PriorityName): Priority {
+  const named = PRIORITY_NAMES.indexOf(value as PriorityName);
+  return named === -1 ? (value as Priority) : (named as Priority);
+}
 
 /** The danger levels, from harmless to most dangerous. A level's rank is its index. */
 export const DANGER_LEVELS: readonly DangerLevel[] = Object.freeze(Object.values(DangerLevel));

@@ -1,7 +1,7 @@
 import Fuse from 'fuse.js/min-basic';
 import type { z } from 'zod';
 import { ToolError, type Issue } from './errors.js';
-import { describeValue } from './plain-data.js';
+import { describeValue, isPromise } from './plain-data.js';
 
 /**
  * Returns an error message that describes what was expected, the actual value, and how to fix it.
@@ -78,7 +78,7 @@ export function toIssues(error: z.ZodError, input: unknown): readonly Issue[] {
         message: expectedGot(
           expectationOf(issue),
           secret ? kindOf(value) : describeValue(value),
-          advice ?? (value instanceof Promise ? AWAIT : meant),
+          advice ?? (isPromise(value) ? AWAIT : meant),
         ),
       },
     ];
@@ -304,9 +304,14 @@ export function unknownValue(
   given: unknown,
   allowed: Readonly<Record<string, string | number>>,
 ): ToolError {
-  const values = Object.values(allowed).map((value) => JSON.stringify(value));
-  const meant = suggestValue(given, Object.keys(allowed)) ?? '';
-  return invalidArgument(`one of ${values.join(', ')}`, given, didYouMean(allowed[meant]));
+  // A numbered value can also be written as its name, in lowercase.
+  const names = Object.entries(allowed).map(([name, value]) =>
+    typeof value === 'number' ? name.toLowerCase() : value,
+  );
+  const numbers = Object.values(allowed).filter((value) => typeof value === 'number');
+  const values = [...names, ...numbers].map((value) => JSON.stringify(value));
+  const meant = suggestValue(given, names);
+  return invalidArgument(`one of ${values.join(', ')}`, given, didYouMean(meant));
 }
 
 /** The maximum length of names for which suggestions are made. */

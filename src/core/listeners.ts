@@ -1,3 +1,4 @@
+import { ignoreRejection } from './plain-data.js';
 /** A set of event listeners. Each listener receives one event at a time. */
 export class Listeners<Event> {
   /**
@@ -35,7 +36,7 @@ export class Listeners<Event> {
         if (!this.#listeners.has(listener)) continue;
         try {
           const returned = listener.call(next);
-          if (returned instanceof Promise) returned.catch(() => undefined);
+          ignoreRejection(returned);
         } catch {
           // The event has already happened, so a listener can't prevent it.
         }

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { Clock } from './clock.js';
 import { AWAIT, expectedGot, knownKeys, refusal, toIssues, type IssueHints } from './issues.js';
 import { LIMITS } from './limits.js';
-import { describeValue, isPlainObject } from './plain-data.js';
+import { describeValue, isPlainObject, isPromise } from './plain-data.js';
 
 /**
  * Validates an options object against a schema of its fields. Returns the options with defaults
@@ -32,7 +32,7 @@ export function checkOptions<S extends z.ZodType>(
         message: expectedGot(
           'a plain object',
           instanceOf(given) ?? describeValue(given),
-          given instanceof Promise ? AWAIT : wrapIn(schema, given),
+          isPromise(given) ? AWAIT : wrapIn(schema, given),
         ),
       },
     ]);
@@ -73,7 +73,7 @@ function wrapIn(schema: z.ZodType, given: unknown): string | undefined {
  * anything.
  */
 export function instanceOf(value: unknown): string | undefined {
-  if (!isObject(value) || Array.isArray(value) || value instanceof Promise) return undefined;
+  if (!isObject(value) || Array.isArray(value) || isPromise(value)) return undefined;
   try {
     const name: unknown = (value as { readonly constructor?: { readonly name?: unknown } })
       .constructor?.name;
@@ -116,7 +116,7 @@ export function withMethods<T>(
 
 /** Returns a schema for an object whose members are checked elsewhere. */
 export function anObject<T>(what = 'an object'): z.ZodType<T, T> {
-  return z.custom<T>((value) => isObject(value) && !(value instanceof Promise), what);
+  return z.custom<T>((value) => isObject(value) && !isPromise(value), what);
 }
 
 /** Returns a schema for a string that isn't blank. */

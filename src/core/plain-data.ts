@@ -55,11 +55,38 @@ function clone(value: unknown, place: string, depth: number): unknown {
   );
 }
 
-/** Returns true for an object that isn't an instance of a class. */
+/**
+ * Returns true for an object that isn't an instance of a class. Objects of another realm (jest, `vm`,
+ * an iframe) have its `Object.prototype`, which is recognized because it has no prototype itself.
+ */
 export function isPlainObject(value: unknown): value is Readonly<Record<string, unknown>> {
   if (typeof value !== 'object' || value === null) return false;
   const prototype: unknown = Object.getPrototypeOf(value);
-  return prototype === Object.prototype || prototype === null;
+  return prototype === null || Object.getPrototypeOf(prototype) === null;
+}
+
+/** Returns true for a promise, also of another realm. */
+export function isPromise(value: unknown): value is Promise<unknown> {
+  return (
+    value instanceof Promise ||
+    (typeof value === 'object' &&
+      value !== null &&
+      typeof (value as { readonly then?: unknown }).then === 'function')
+  );
+}
+
+/**
+ * Returns the value unchanged. If the value is a promise, ignores its rejection, because an
+ * unhandled rejection would end the process.
+ */
+export function ignoreRejection<T>(value: T): T {
+  if (isPromise(value)) value.then(undefined, () => undefined);
+  return value;
+}
+
+/** Returns true for an error, also of another realm. */
+export function isError(value: unknown): value is Error {
+  return value instanceof Error || Object.prototype.toString.call(value) === '[object Error]';
 }
 
 /** The maximum number of values in data that `isShownByJson` examines. */
@@ -75,10 +102,7 @@ export function isShownByJson(value: unknown): boolean {
     if (--left < 0) return false;
     if (typeof item !== 'object' || item === null) return true;
     const isList = Array.isArray(item);
-    if (
-      depth >= MAX_DATA_DEPTH ||
-      !(isList ? Object.getPrototypeOf(item) === Array.prototype : isPlainObject(item))
-    )
+    if (depth >= MAX_DATA_DEPTH || !(isList ? isPlainList(item) : isPlainObject(item)))
       return false;
     const keys = Object.keys(item);
     // A list also has the key `length`.
@@ -93,6 +117,14 @@ export function isShownByJson(value: unknown): boolean {
     });
   };
   return isShown(value, 0);
+}
+
+/** Returns true for a list that isn't an instance of a subclass, also of another realm. */
+function isPlainList(list: readonly unknown[]): boolean {
+  const prototype = Object.getPrototypeOf(list) as object;
+  return (
+    Array.isArray(prototype) && Object.getPrototypeOf(Object.getPrototypeOf(prototype)) === null
+  );
 }
 
 /** Returns a value as JSON with sorted keys, so that equal data produces equal text. */
@@ -130,7 +162,7 @@ export function describeValue(value: unknown): string {
   if (typeof value === 'function') return 'a function';
   if (typeof value === 'symbol') return 'a symbol';
   if (Array.isArray(value)) return `a list of ${value.length}`;
-  if (value instanceof Promise) return 'a promise';
+  if (isPromise(value)) return 'a promise';
   return 'an object';
 }
 

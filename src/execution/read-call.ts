@@ -1,7 +1,7 @@
 import { randomUUID } from '../core/crypto.js';
 import { ToolError } from '../core/errors.js';
 import { AWAIT, expectedGot, invalidArgument, unknownOption } from '../core/issues.js';
-import { describeValue, isPlainObject, isShownByJson } from '../core/plain-data.js';
+import { describeValue, isPlainObject, isPromise, isShownByJson } from '../core/plain-data.js';
 import type { ToolCall } from '../safety/calls.js';
 import { boundInput } from '../tool/bound-input.js';
 import type { ExecuteOptions } from './executor-options.js';
@@ -78,7 +78,7 @@ export function readOptions(options: ExecuteOptions): ExecuteOptions {
     if (
       value !== undefined &&
       kind !== 'any' &&
-      (typeof value !== kind || value === null || value instanceof Promise)
+      (typeof value !== kind || value === null || isPromise(value))
     )
       throw invalidArgument(`${option} as ${kind === 'object' ? 'an' : 'a'} ${kind}`, value);
   }
@@ -103,7 +103,7 @@ export function assertCall(call: unknown): void {
       expectedGot(
         'a call as { id, name, input }',
         describeValue(call),
-        call instanceof Promise
+        isPromise(call)
           ? AWAIT
           : 'Write execute({ id, name, input }). Use executeAll(calls) for several calls.',
       ),

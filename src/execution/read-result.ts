@@ -1,5 +1,5 @@
 import { isToolError, type ToolError, type Issue } from '../core/errors.js';
-import { cloneFrozen, isPlainObject, type Json } from '../core/plain-data.js';
+import { cloneFrozen, isError, isPlainObject, type Json } from '../core/plain-data.js';
 import { publicMessage, withoutHosts } from '../core/public-message.js';
 import { compileJsonSchema } from '../json-schema/compile-json-schema.js';
 import type { OutcomeBody, PendingQuestion } from '../safety/calls.js';
@@ -242,7 +242,7 @@ export function aroundFailure(
 }
 
 function fullMessage(error: unknown): string {
-  return (error instanceof Error ? error.message : String(error)).slice(0, LONGEST_FULL);
+  return (isError(error) ? error.message : String(error)).slice(0, LONGEST_FULL);
 }
 
 function linesOf({ message }: ToolError): string {

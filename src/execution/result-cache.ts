@@ -1,6 +1,12 @@
 import { concurrencyOf } from '../core/enum-order.js';
 import { AccessMode, ExecutionCategory } from '../core/enums.js';
-import { cloneFrozen, digestOf, isShownByJson, type Json } from '../core/plain-data.js';
+import {
+  cloneFrozen,
+  digestOf,
+  ignoreRejection,
+  isShownByJson,
+  type Json,
+} from '../core/plain-data.js';
 import { RecentMap } from '../core/recent-map.js';
 import type { ToolMetadataRegistry } from '../registry/tool-metadata-registry.js';
 import type { OutcomeBody } from '../safety/calls.js';
@@ -168,7 +174,7 @@ function cacheFrame(
       ...(conversationId !== undefined && { conversationId }),
       ...(context !== undefined && { context }),
     });
-    const key: unknown = cacheKey(input, own);
+    const key: unknown = ignoreRejection(cacheKey(input, own));
     if (key === undefined) return 'its cacheKey returned undefined';
     const copy = plainOf(key);
     return copy === undefined

@@ -1,3 +1,4 @@
+import { isPromise } from '../core/plain-data.js';
 import type { Clock } from '../core/clock.js';
 import { ToolError } from '../core/errors.js';
 import { onAbort } from '../core/listeners.js';
@@ -41,7 +42,7 @@ export function withDeadline<T>(
   const limit = new Limit<T>(deadline);
   try {
     const returned = work(limit);
-    if (!(returned instanceof Promise)) limit.settle({ kind: 'returned', value: returned });
+    if (!isPromise(returned)) limit.settle({ kind: 'returned', value: returned });
     else
       returned.then(
         (value) => limit.settle({ kind: 'returned', value }),

@@ -1,3 +1,4 @@
+import { isError } from '../core/plain-data.js';
 import type { Clock } from '../core/clock.js';
 import { isToolError, ToolError, type ToolErrorCode } from '../core/errors.js';
 import { onAbort } from '../core/listeners.js';
@@ -147,7 +148,7 @@ export function abortError(signal: AbortSignal): ToolError {
  */
 export function describeFailure(error: unknown): string {
   if (isToolError(error)) return error.code;
-  if (!(error instanceof Error)) return "threw something that isn't an error";
+  if (!isError(error)) return "threw something that isn't an error";
   const code: unknown =
     (error as { code?: unknown }).code ?? (error.cause as { code?: unknown } | undefined)?.code;
   const isName = (text: unknown): text is string =>

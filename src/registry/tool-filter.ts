@@ -4,15 +4,15 @@ import {
   CostTier,
   DangerLevel,
   ExecutionCategory,
-  Priority,
   SideEffect,
+  type Priority,
 } from '../core/enums.js';
-import { costRank, dangerRank } from '../core/enum-order.js';
+import { costRank, dangerRank, type PriorityName } from '../core/enum-order.js';
 import { isToolError } from '../core/errors.js';
 import { invalidArgument } from '../core/issues.js';
-import { canonicalJson } from '../core/plain-data.js';
+import { canonicalJson, ignoreRejection } from '../core/plain-data.js';
 import { checkOptions, once, oneOrMore, type FieldsOf } from '../core/options.js';
-import { normalizeLabel } from '../tool/metadata-schema.js';
+import { normalizeLabel, priority } from '../tool/metadata-schema.js';
 import { TOOL_FIELDS, type ToolField } from '../tool/tool-fields.js';
 import type { ToolMetadataFields } from '../tool/tool-options.js';
 import type { ToolEntry } from '../tool/tool-definition.js';
@@ -23,7 +23,7 @@ const label = () => z.string().transform(normalizeLabel);
 const filterSchema = once(() =>
   z.strictObject({
     name: oneOrMore(z.string()).optional(),
-    priority: oneOrMore(z.enum(Priority)).optional(),
+    priority: oneOrMore(priority()).optional(),
     accessMode: oneOrMore(z.enum(AccessMode)).optional(),
     dangerLevel: oneOrMore(z.enum(DangerLevel)).optional(),
     executionCategory: oneOrMore(z.enum(ExecutionCategory)).optional(),
@@ -53,7 +53,7 @@ const filterSchema = once(() =>
 export interface ToolFilter {
   /** The tool's own name; aliases don't match. */
   readonly name?: string | readonly string[];
-  readonly priority?: Priority | readonly Priority[];
+  readonly priority?: OneOrMore<Priority | PriorityName>;
   readonly accessMode?: AccessMode | readonly AccessMode[];
   readonly dangerLevel?: DangerLevel | readonly DangerLevel[];
   readonly executionCategory?: ExecutionCategory | readonly ExecutionCategory[];
@@ -179,7 +179,7 @@ export function unavailableReason(
   { hasCredentials, hasProvider }: Circumstances = { hasCredentials: true, hasProvider: false },
 ): string | undefined {
   try {
-    if (available !== undefined && available() !== true)
+    if (available !== undefined && ignoreRejection<unknown>(available()) !== true)
       return `${name} isn't available right now: its availability check didn't pass. Use another tool.`;
   } catch (error) {
     return isToolError(error, 'TOOL_UNAVAILABLE')

@@ -1,12 +1,17 @@
 import { z } from 'zod';
 import { AccessMode, CostTier, DangerLevel, ExecutionCategory, Priority } from '../core/enums.js';
-import { concurrencyOf, conflictingCategories } from '../core/enum-order.js';
+import {
+  concurrencyOf,
+  conflictingCategories,
+  priorityOf,
+  type PriorityName,
+} from '../core/enum-order.js';
 import { ToolError } from '../core/errors.js';
 import { ImmutableSet } from './immutable-set.js';
 import { Listeners } from '../core/listeners.js';
 import { cloneFrozen, compareText, describeValue, isPlainObject } from '../core/plain-data.js';
 import { invalidArgument, requireText, suggestNames } from '../core/issues.js';
-import { aFunction, checkOptions, once, type FieldsOf } from '../core/options.js';
+import { aFunction, anObject, checkOptions, once, type FieldsOf } from '../core/options.js';
 import type { KeywordMatchResult } from '../search/keyword-index.js';
 import { SearchIndex, type SearchResult } from '../search/search-index.js';
 import {
@@ -100,6 +105,16 @@ export interface RegistryOptions {
   };
 }
 
+const REGISTRY_OPTIONS = once(() =>
+  z.strictObject({
+    now: aFunction<() => number>().default(() => () => performance.now()),
+    resolve: aFunction<ResolveInstance>(
+      'a function, such as (Class) => container.get(Class)',
+    ).optional(),
+    relatedWords: anObject<NonNullable<RegistryOptions['relatedWords']>>().optional(),
+  } satisfies FieldsOf<RegistryOptions>),
+);
+
 /**
  * A registry that stores tools and answers questions about their metadata.
  *
@@ -154,16 +169,15 @@ export class ToolMetadataRegistry implements Iterable<ToolEntry> {
         options,
         'Register tools afterwards: registry.registerAll([…]).',
       );
-    if (options.resolve !== undefined && typeof options.resolve !== 'function')
-      throw invalidArgument(
-        'resolve as a function',
-        options.resolve,
-        'Write { resolve: (Class) => container.get(Class) }.',
-      );
-    this.#resolve = options.resolve;
-    this.#matcher = new KeywordMatcher(options.now ?? (() => performance.now()));
+    const { resolve, now, relatedWords } = checkOptions(
+      REGISTRY_OPTIONS,
+      options,
+      'options of the registry',
+    );
+    this.#resolve = resolve;
+    this.#matcher = new KeywordMatcher(now);
     this.metrics = this.#matcher.metrics;
-    this.#search = new SearchIndex(options.relatedWords);
+    this.#search = new SearchIndex(relatedWords);
   }
 
   /**
@@ -306,8 +320,8 @@ export class ToolMetadataRegistry implements Iterable<ToolEntry> {
     return entry !== undefined && isAvailable(entry);
   }
 
-  getByPriority(priority: Priority): readonly ToolEntry[] {
-    return this.#priority.entries(priority);
+  getByPriority(priority: Priority | PriorityName): readonly ToolEntry[] {
+    return this.#priority.entries(priorityOf(priority));
   }
 
   getByAccessMode(mode: AccessMode): readonly ToolEntry[] {
@@ -503,7 +517,13 @@ export class ToolMetadataRegistry implements Iterable<ToolEntry> {
   }
 
   /** Returns tool counts for every axis and derived set. */
-  summary(): RegistrySummary {
+  summary(...unexpected: readonly never[]): RegistrySummary {
+    if (unexpected.length > 0)
+      throw invalidArgument(
+        'no argument',
+        unexpected[0],
+        'To count what one persona can use, call summary({ persona }) on a CapabilityRegistry from tooldex/capability.',
+      );
     return summarize([...this], this.#revision);
   }
 

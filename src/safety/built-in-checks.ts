@@ -1,7 +1,7 @@
 import { DangerLevel } from '../core/enums.js';
 import { DANGER_LEVELS, dangerRank, isDangerous, isWriting } from '../core/enum-order.js';
 import { expectedGot } from '../core/issues.js';
-import { describeValue } from '../core/plain-data.js';
+import { describeValue, ignoreRejection } from '../core/plain-data.js';
 import type { ToolEntry } from '../tool/tool-definition.js';
 import { POLICY_MODES, type CallContext, type PolicyMode } from './calls.js';
 import { matchesPattern } from './name-pattern.js';
@@ -199,15 +199,6 @@ export function effectiveDanger(entry: ToolEntry, input: unknown): EffectiveDang
 
 function isDangerLevel(value: unknown): value is DangerLevel {
   return (DANGER_LEVELS as readonly unknown[]).includes(value);
-}
-
-/**
- * Returns the value unchanged. If the value is a promise, ignores its rejection, because an
- * unhandled rejection would end the process.
- */
-export function ignoreRejection<T>(value: T): T {
-  if (value instanceof Promise) value.catch(() => undefined);
-  return value;
 }
 
 const isText = (value: unknown) => value === undefined || typeof value === 'string';

@@ -2,14 +2,13 @@ import { z } from 'zod';
 import { DangerLevel } from '../core/enums.js';
 import { dangerRank, isWriting } from '../core/enum-order.js';
 import type { Issue } from '../core/errors.js';
-import { cloneFrozen, isPlainObject } from '../core/plain-data.js';
+import { cloneFrozen, ignoreRejection, isPlainObject } from '../core/plain-data.js';
 import type { Verdict } from '../core/tool-event.js';
 import { compileFilter, type ToolFilter } from '../registry/tool-filter.js';
 import { expectedGot, refusal } from '../core/issues.js';
 import { aFunction, checkOptions, once } from '../core/options.js';
 import type { ToolEntry } from '../tool/tool-definition.js';
 import type { Touches } from '../tool/touches.js';
-import { ignoreRejection } from './built-in-checks.js';
 import { canonicalPattern, expectedPattern, matchesPattern, matchKey } from './name-pattern.js';
 import type { CallContext, ToolCall } from './calls.js';
 

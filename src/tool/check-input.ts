@@ -1,7 +1,7 @@
 import type { ToolError } from '../core/errors.js';
 import { isToolError } from '../core/errors.js';
 import { expectedGot, kindOf } from '../core/issues.js';
-import { isPlainObject, type Json } from '../core/plain-data.js';
+import { ignoreRejection, isPlainObject, isPromise, type Json } from '../core/plain-data.js';
 import { compileJsonSchema } from '../json-schema/compile-json-schema.js';
 import { isStandardSchema, type StandardResult, type StandardSchema } from './tool-schema.js';
 import type { ToolEntry } from './tool-definition.js';
@@ -82,7 +82,7 @@ function parse(
   const fail = (error: unknown): InputCheck => refused(notCheckable(entry.name, error));
   try {
     const result = schema['~standard'].validate(raw);
-    return result instanceof Promise ? result.then(settle).catch(fail) : settle(result);
+    return isPromise(result) ? result.then(settle).catch(fail) : settle(result);
   } catch (error) {
     return fail(error);
   }
@@ -94,7 +94,7 @@ function parse(
  */
 function accepted({ canonicalInput }: ToolEntry, raw: Json, value: unknown): InputCheck {
   if (canonicalInput === undefined) return Object.freeze({ ok: true, raw, value });
-  const canonical: unknown = freezePlain(canonicalInput(value as never));
+  const canonical: unknown = freezePlain(ignoreRejection<unknown>(canonicalInput(value as never)));
   if (!isPlainObject(canonical)) throw new TypeError('not an input');
   return Object.freeze({ ok: true, raw, value: canonical });
 }

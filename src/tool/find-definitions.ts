@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { ToolError } from '../core/errors.js';
 import { AWAIT, expectedGot, invalidArgument } from '../core/issues.js';
 import { checkOptions, instanceOf, once, type FieldsOf } from '../core/options.js';
-import { describeValue } from '../core/plain-data.js';
+import { describeValue, ignoreRejection, isPlainObject, isPromise } from '../core/plain-data.js';
 import {
   declarationsOf,
   invalidDecoration,
@@ -98,13 +98,28 @@ export function findDefinitions(
 
 /** Returns advice for a value that is often passed by mistake instead of a tool or a list of tools. */
 function adviceFor(source: unknown): string | undefined {
-  if (source instanceof Promise) return AWAIT;
+  if (isPromise(source)) return AWAIT;
   if (Array.isArray(source)) return 'Register a list of tools with registerAll(list).';
+  if (isObjectWith(source, 'jsonSchema', 'validate'))
+    return 'A schema describes only the input of a tool: write defineTool({ name, description, inputSchema, execute }).';
+  if (isForeignTool(source) || (isPlainObject(source) && Object.values(source).some(isForeignTool)))
+    return 'Convert tools of the AI SDK with registerAll(fromAISDKTools({ name: tool })) from tooldex/interop.';
+  if (isObjectWith(source, 'invoke', 'schema'))
+    return 'Convert LangChain tools with registerAll(fromLangChainTools([tool])) from tooldex/interop.';
   if (typeof source === 'string')
     return 'Pass the tool itself instead of its name, or load files with loadTools from tooldex/load.';
   return Object.prototype.toString.call(source) === '[object Module]'
     ? "Register a module's exports with registerAll(Object.values(module))."
     : undefined;
+}
+
+function isObjectWith(value: unknown, ...keys: readonly string[]): value is object {
+  return typeof value === 'object' && value !== null && keys.every((key) => key in value);
+}
+
+/** Returns true for a tool of the AI SDK, whose name is its key in a tool set. */
+function isForeignTool(value: unknown): boolean {
+  return isObjectWith(value, 'inputSchema') && !('name' in value);
 }
 
 type AnyFunction = (...args: never[]) => unknown;
@@ -230,8 +245,8 @@ function bound({ declared, metadata }: ResolvedOptions, make: MakeInstance): Res
 function atOnce(make: MakeInstance): unknown {
   try {
     const made = make();
-    if (!(made instanceof Promise)) return made;
-    made.catch(() => undefined);
+    if (!isPromise(made)) return made;
+    void ignoreRejection(made);
   } catch {
     // The call itself will report the error.
   }
@@ -239,7 +254,7 @@ function atOnce(make: MakeInstance): unknown {
 }
 
 function whenThere<T>(made: unknown, use: (instance: unknown) => T): T | Promise<T> {
-  return made instanceof Promise ? made.then(use) : use(made);
+  return isPromise(made) ? made.then(use) : use(made);
 }
 
 /**

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { PRIORITY_NAMES } from '../core/enum-order.js';
+import { PRIORITY_NAMES, priorityOf } from '../core/enum-order.js';
 import {
   AccessMode,
   CostTier,
@@ -52,6 +52,10 @@ const plainObject = () =>
       }
     });
 
+/** Returns a schema for a priority, as a number or by its name. */
+export const priority = () =>
+  z.literal([...PRIORITY_NAMES, ...Object.values(Priority)]).transform(priorityOf);
+
 const sideEffects = () =>
   z
     .preprocess((value) => (typeof value === 'string' ? [value] : value), list(z.enum(SideEffect)))
@@ -98,11 +102,7 @@ export const optionKinds = once(
       amount: z.number().min(0),
       bytes: z.int().min(1_024),
       object: plainObject(),
-      priority: z
-        .literal([...PRIORITY_NAMES, ...Object.values(Priority)])
-        .transform((value) =>
-          typeof value === 'string' ? (PRIORITY_NAMES.indexOf(value) as Priority) : value,
-        ),
+      priority: priority(),
       accessMode: z.enum(AccessMode),
       dangerLevel: z.enum(DangerLevel),
       executionCategory: z.enum(ExecutionCategory),

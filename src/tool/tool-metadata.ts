@@ -11,6 +11,7 @@ import {
   DEFAULTS,
   FUNCTION_OPTIONS,
   SCHEMA_OPTIONS,
+  TOOL_FIELDS,
   type OptionWithDefault,
   type SchemaOption,
 } from './tool-fields.js';
@@ -207,7 +208,10 @@ const KNOWN_AS: ReadonlyMap<string, string> = new Map([
 
 function unknown(key: string, known: readonly string[]): Issue {
   const letters = key.replaceAll('_', '').toLowerCase();
-  const meant = KNOWN_AS.get(letters) ?? known.find((option) => option.toLowerCase() === letters);
+  const inManifests = Object.entries(TOOL_FIELDS).find(([, { wire }]) => wire === key)?.[0];
+  const meant =
+    KNOWN_AS.get(letters) ??
+    known.find((option) => option === inManifests || option.toLowerCase() === letters);
   const message =
     meant !== undefined && known.includes(meant)
       ? expectedGot('a known option', describeValue(key), `Did you mean "${meant}"?`)

@@ -7,6 +7,7 @@ import type {
   SideEffect,
   Stage,
 } from '../core/enums.js';
+import type { PriorityName } from '../core/enum-order.js';
 import type { FlowLabel, FlowTarget } from '../core/flow.js';
 import type { Preview } from '../core/preview.js';
 import type { InputOf, ToolSchema } from './tool-schema.js';
@@ -112,7 +113,7 @@ export interface ToolOptions<
   readonly aliases?: readonly string[];
 
   /** The priority of the tool when tools are offered to a model. @default Priority.MEDIUM */
-  readonly priority?: Priority | Lowercase<keyof typeof Priority>;
+  readonly priority?: Priority | PriorityName;
   /**
    * The kind of access that a call has: read, write, execute, or a mix. @default inferred from
    * `sideEffects`, else `mixed`

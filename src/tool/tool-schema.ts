@@ -190,7 +190,9 @@ function plainSchema(json: unknown): JsonSchema {
   throw wrongSchema(
     'a JSON Schema',
     `an object with none of its keywords (${keys.slice(0, 3).join(', ')})`,
-    "Pass {type: 'object', properties: {…}}.",
+    'jsonSchema' in json
+      ? 'Pass its jsonSchema: inputSchema: schema.jsonSchema.'
+      : "Pass {type: 'object', properties: {…}}.",
   );
 }
 

@@ -1,5 +1,5 @@
 import { isWriting } from '../core/enum-order.js';
-import { isPlainObject } from '../core/plain-data.js';
+import { ignoreRejection, isPlainObject } from '../core/plain-data.js';
 import { isSettled } from './bound-input.js';
 import type { ToolEntry } from './tool-definition.js';
 
@@ -49,7 +49,7 @@ function ask(entry: ToolEntry, input: unknown): Touches | undefined {
   try {
     const answer: unknown = entry.conflictKeys?.(input);
     // Untyped callers can pass an async function. An unhandled rejection would end the process.
-    if (answer instanceof Promise) answer.catch(() => undefined);
+    ignoreRejection(answer);
     if (Array.isArray(answer)) {
       const keys = keysIn(answer);
       if (keys === undefined || keys.length === 0) return undefined;

@@ -1,4 +1,5 @@
 /* eslint-disable @typescript-eslint/no-explicit-any, @typescript-eslint/no-unsafe-call, @typescript-eslint/no-unsafe-return -- a program in plain JavaScript */
+import { jsonSchema } from 'ai';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import * as tooldex from '../../src/index.js';
@@ -200,6 +201,59 @@ const THROWN: readonly (readonly [
     'got an instance of Plain. Wrap plain options',
   ],
   [
+    'register(a tool of the AI SDK)',
+    () => js.empty().register({ description: 'x', inputSchema: z.object({}), execute: () => 1 }),
+    'Convert tools of the AI SDK with registerAll(fromAISDKTools({ name: tool }))',
+  ],
+  [
+    'registerAll(a tool set of the AI SDK)',
+    () => js.empty().registerAll({ read: { inputSchema: z.object({}) } }),
+    'Expected a list of tools, got an object. Convert tools of the AI SDK',
+  ],
+  [
+    'register(jsonSchema(…))',
+    () => js.empty().register(jsonSchema({ type: 'object' })),
+    'A schema describes only the input of a tool: write defineTool({',
+  ],
+  [
+    'defineTool with jsonSchema(…)',
+    () =>
+      defineTool({
+        ...bare,
+        execute: () => 1,
+        name: 'x',
+        inputSchema: jsonSchema({ type: 'object' }),
+      }),
+    'Pass its jsonSchema: inputSchema: schema.jsonSchema.',
+  ],
+  [
+    'register(a LangChain tool)',
+    () => js.empty().register({ name: 'x', schema: {}, invoke: () => 1 }),
+    'Convert LangChain tools with registerAll(fromLangChainTools([tool]))',
+  ],
+  [
+    "defineTool with a manifest's name of an option",
+    () =>
+      defineTool({
+        ...bare,
+        execute: () => 1,
+        name: 'x',
+        default_timeout: 5,
+      } as object as Parameters<typeof defineTool>[0]),
+    'default_timeout: Expected a known option, got "default_timeout". Did you mean "timeoutMs"?',
+  ],
+  [
+    'new ToolMetadataRegistry(an unknown option)',
+    () => new tooldex.ToolMetadataRegistry({ resolver: () => ({}) } as object),
+    'Invalid options of the registry',
+    'got "resolver". Did you mean "resolve"?',
+  ],
+  [
+    "summary('Atlas')",
+    () => js.empty().summary('Atlas'),
+    'call summary({ persona }) on a CapabilityRegistry',
+  ],
+  [
     'defineTool with a name that has blanks',
     () => defineTool({ ...bare, execute: () => 1, name: 'my tool!' }),
     'letters, digits, dots, underscores and hyphens, got "my tool!".',
@@ -259,9 +313,9 @@ const THROWN: readonly (readonly [
   ],
   ['getByCostTier("cheap")', () => js.registry().getByCostTier('cheap'), 'Did you mean "low"?'],
   [
-    'getByPriority("high")',
-    () => js.registry().getByPriority('high'),
-    'Expected one of 0, 1, 2, 3, got "high". Did you mean 1?',
+    'getByPriority("hihg")',
+    () => js.registry().getByPriority('hihg'),
+    'Expected one of "critical", "high", "medium", "low", 0, 1, 2, 3, got "hihg". Did you mean "high"?',
   ],
   [
     'getByDangerLevel(DangerLevel.HIHG)',
