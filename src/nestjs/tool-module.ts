@@ -7,6 +7,7 @@ import {
   type Type,
 } from '@nestjs/common';
 import { DiscoveryModule, DiscoveryService, ModuleRef } from '@nestjs/core';
+import { invalidArgument } from '../core/issues.js';
 import type { ToolExecutorOptions } from '../execution/executor-options.js';
 import { ToolExecutor } from '../execution/tool-executor.js';
 import { ToolMetadataRegistry, type RegistryOptions } from '../registry/tool-metadata-registry.js';
@@ -42,9 +43,11 @@ const OPTIONS = Symbol('options of ToolModule');
  * module once.
  *
  * Before the registry is injected anywhere, it already contains the tools of all providers with
- * decorated classes. Nest creates the instances that calls run on. All calls share one instance. If
- * the provider or one of its dependencies has request or transient scope, each call gets a new
- * instance instead. The executor is closed after the application has shut down.
+ * decorated classes and of all values that are instances of them. Instances that a factory returns
+ * behind another token are added when the application has created all its providers. Nest creates
+ * the instances that calls run on. All calls share one instance. If the provider or one of its
+ * dependencies has request or transient scope, each call gets a new instance instead. The executor
+ * is closed after the application has shut down.
  *
  * ```ts
  * @Module({ imports: [ToolModule.forRoot({ timeoutMs: 5_000 })], providers: [Database, Notes] })
@@ -53,8 +56,8 @@ const OPTIONS = Symbol('options of ToolModule');
  */
 export class ToolModule {
   /**
-   * Returns the module with these options. The application doesn't start if an option is invalid or
-   * if two tools have the same name.
+   * Returns the module with these options. The application doesn't start if an option is invalid,
+   * if two tools have the same name, or if the module is imported with options a second time.
    */
   static forRoot({ include, ...options }: ToolModuleOptions & Included = {}): DynamicModule {
     return moduleWith({ provide: OPTIONS, useValue: options }, [], include);
@@ -82,22 +85,18 @@ function moduleWith(
     providers: [
       options,
       {
-        provide: ToolMetadataRegistry,
+        provide: ProvidedTools,
         inject: [OPTIONS, DiscoveryService, ModuleRef],
         useFactory: (
-          { now, relatedWords }: ToolModuleOptions,
+          options: ToolModuleOptions,
           discovery: DiscoveryService,
           moduleRef: ModuleRef,
-        ) => {
-          const tokens = toolProviders(discovery, include);
-          const registry = new ToolMetadataRegistry({
-            ...(now && { now }),
-            ...(relatedWords && { relatedWords }),
-            resolve: (Class) => instanceFor(moduleRef, tokens.get(Class) ?? Class),
-          });
-          registry.registerAll(tokens.keys());
-          return registry;
-        },
+        ) => new ProvidedTools(options, discovery, moduleRef, include),
+      },
+      {
+        provide: ToolMetadataRegistry,
+        inject: [ProvidedTools],
+        useFactory: ({ registry }: ProvidedTools) => registry,
       },
       {
         provide: ToolExecutor,
@@ -125,19 +124,68 @@ function moduleWith(
   };
 }
 
-/** Returns the tool classes among the providers, with their injection tokens. */
-function toolProviders(
-  discovery: DiscoveryService,
-  include: Included['include'],
-): ReadonlyMap<Type<object>, Type<object>> {
-  const wrappers = discovery.getProviders(include && { include: [...include] });
-  const tokens = new Map<Type<object>, Type<object>>();
-  for (const { token, metatype } of wrappers) {
-    // If a factory or a value replaces the class, the token is the tool class.
-    const Class = [metatype, token].find((each) => metadataOf(each).length > 0);
-    if (Class) tokens.set(Class as Type<object>, token as Type<object>);
+/** Registers the tools of an application's providers. */
+class ProvidedTools {
+  readonly registry: ToolMetadataRegistry;
+  readonly #providers: () => ReturnType<DiscoveryService['getProviders']>;
+  /** The tool classes among the providers, with their injection tokens. */
+  readonly #tokens = new Map<unknown, Type<object>>();
+  /** The registered instances whose classes Nest doesn't know. */
+  readonly #instances = new Set<object>();
+
+  constructor(
+    { now, relatedWords }: ToolModuleOptions,
+    discovery: DiscoveryService,
+    moduleRef: ModuleRef,
+    include: Included['include'],
+  ) {
+    assertOnlyModule(discovery);
+    this.#providers = () => discovery.getProviders(include && { include: [...include] });
+    this.registry = new ToolMetadataRegistry({
+      ...(now && { now }),
+      ...(relatedWords && { relatedWords }),
+      resolve: (Class) => instanceFor(moduleRef, this.#tokens.get(Class) ?? Class),
+    });
+    this.#registerClasses();
+    this.#registerInstances();
   }
-  return tokens;
+
+  /** Registers what factories have returned meanwhile. Nest calls this when all instances exist. */
+  onModuleInit(): void {
+    this.#registerInstances();
+  }
+
+  #registerClasses(): void {
+    for (const { token, metatype } of this.#providers()) {
+      // If a factory or a value replaces the class, the token is the tool class.
+      const Class = [metatype, token].find((each) => metadataOf(each).length > 0);
+      if (Class) this.#tokens.set(Class, token as Type<object>);
+    }
+    this.registry.registerAll(this.#tokens.keys() as Iterable<Type<object>>);
+  }
+
+  /** Registers values and results of factories that Nest knows only by a token. */
+  #registerInstances(): void {
+    for (const { instance } of this.#providers() as Iterable<{ readonly instance: unknown }>) {
+      if (typeof instance !== 'object' || instance === null || this.#instances.has(instance))
+        continue;
+      const Class: unknown = (Object.getPrototypeOf(instance) as object | null)?.constructor;
+      if (this.#tokens.has(Class) || metadataOf(Class).length === 0) continue;
+      this.#instances.add(instance);
+      this.registry.register(instance);
+    }
+  }
+}
+
+/** Refuses a second module, because Nest would inject the registry of either one. */
+function assertOnlyModule(discovery: DiscoveryService): void {
+  const count = discovery.getProviders().filter(({ token }) => token === OPTIONS).length;
+  if (count > 1)
+    throw invalidArgument(
+      'one ToolModule in an application',
+      count,
+      'Import it once, in the root module. Its registry and its executor are global.',
+    );
 }
 
 /**

@@ -1,4 +1,4 @@
-import { Inject, Injectable, Module, Scope, type Type } from '@nestjs/common';
+import { Inject, Injectable, Module, Scope, type Provider, type Type } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { z } from 'zod';
@@ -191,6 +191,74 @@ describe('ToolModule', () => {
     const { registry, run } = await start(Application);
     expect(registry.size).toBe(2);
     expect([await run('greet'), await run('pass'), await run('pass')]).toEqual(['Moin 1', 1, 1]);
+  });
+
+  abstract class Post {
+    abstract send(): string;
+  }
+
+  @toolkit({ category: 'mail' })
+  class Mail extends Post {
+    constructor(private readonly host: string) {
+      super();
+    }
+
+    @tool({
+      name: 'send',
+      description: 'Sends a mail',
+      inputSchema: Nothing,
+      accessMode: 'readonly',
+    })
+    send() {
+      return this.host;
+    }
+  }
+
+  it.each<[shape: string, provider: Provider]>([
+    ['a value behind a string', { provide: 'MAIL', useValue: new Mail('smtp') }],
+    ['a value behind a symbol', { provide: Symbol('mail'), useValue: new Mail('smtp') }],
+    ['a value behind an abstract class', { provide: Post, useValue: new Mail('smtp') }],
+    ['a value behind its class', { provide: Mail, useValue: new Mail('smtp') }],
+    ['a factory behind a string', { provide: 'MAIL', useFactory: () => new Mail('smtp') }],
+    ['a factory behind a symbol', { provide: Symbol('m'), useFactory: () => new Mail('smtp') }],
+    [
+      'an async factory behind an abstract class',
+      { provide: Post, useFactory: async () => Promise.resolve(new Mail('smtp')) },
+    ],
+    [
+      'a class behind a symbol',
+      {
+        provide: Symbol('m'),
+        useClass: class extends Mail {
+          constructor() {
+            super('smtp');
+          }
+        },
+      },
+    ],
+    [
+      'a class behind an abstract class',
+      {
+        provide: Post,
+        useClass: class extends Mail {
+          constructor() {
+            super('smtp');
+          }
+        },
+      },
+    ],
+  ])('finds the tools of %s', async (_, provider) => {
+    @Module({ imports: [ToolModule.forRoot()], providers: [provider] })
+    class Application {}
+    expect(await (await start(Application)).run('send')).toBe('smtp');
+  });
+
+  it('refuses a second ToolModule with options', async () => {
+    @Module({ imports: [ToolModule.forRoot(), ToolModule.forRoot({ timeoutMs: 5 })] })
+    class Application {}
+    await expect(start(Application)).rejects.toThrow(
+      'Expected one ToolModule in an application, got 2. Import it once, in the root module.',
+    );
   });
 
   it('closes the executor together with the application', async () => {

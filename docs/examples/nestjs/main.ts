@@ -4,9 +4,10 @@
 // Its package.json has no "type": "module"; its tsconfig.json has experimentalDecorators and emitDecoratorMetadata, and
 // "module": "node20", with which CommonJS may require the ES modules that NestJS is made of since version 12.
 import 'reflect-metadata';
-import { Inject, Injectable, Module, type OnModuleDestroy } from '@nestjs/common';
+import { Injectable, Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { fail, tool, toolkit, ToolExecutor, ToolMetadataRegistry } from 'tooldex';
+import { ToolModule } from 'tooldex/nestjs';
 import { z } from 'zod';
 
 @Injectable()
@@ -39,28 +40,14 @@ class WeatherTools {
   }
 }
 
-/** Gives every part of the application the one executor. */
-@Injectable()
-class Tools implements OnModuleDestroy {
-  readonly registry = new ToolMetadataRegistry();
-  readonly executor = new ToolExecutor({ registry: this.registry });
-
-  constructor(@Inject(WeatherTools) weather: WeatherTools) {
-    this.registry.register(weather); // The instance that NestJS made, with its client.
-  }
-
-  onModuleDestroy(): Promise<void> {
-    return this.executor.close();
-  }
-}
-
-@Module({ providers: [WeatherClient, WeatherTools, Tools] })
+// The module finds WeatherTools among the providers and calls the instance that NestJS made, with its client.
+@Module({ imports: [ToolModule.forRoot({ timeoutMs: 5_000 })], providers: [WeatherClient, WeatherTools] })
 class AppModule {}
 
 async function main(): Promise<void> {
   const app = await NestFactory.createApplicationContext(AppModule, { logger: false });
-  const { registry, executor } = app.get(Tools);
-  console.log([...registry.getWriteTools()]);
+  console.log([...app.get(ToolMetadataRegistry).getWriteTools()]);
+  const executor = app.get(ToolExecutor); // Or inject it: constructor(private readonly executor: ToolExecutor) {}
   for (const call of [
     { id: '1', name: 'temperature', input: { city: 'Rome' } },
     { id: '2', name: 'temperature', input: { city: 'Atlantis' } },
