@@ -10,8 +10,8 @@ export {
 export { isToolError, ToolError, type Issue, type ToolErrorCode } from './core/errors.js';
 export { askUser, fail, halt, ok, type ToolResult } from './tool/outcome.js';
 export { audio, file, image, resourceLink, text, type ContentPart } from './tool/content.js';
-export type { AskUserOptions } from './tool/question.js';
-export { tool, type ToolDecorator } from './tool/tool-decorator.js';
+export type { AskUserOptions, Question } from './tool/question.js';
+export { tool, type ToolClassDecorator, type ToolDecorator } from './tool/tool-decorator.js';
 export { toolkit } from './tool/toolkit.js';
 export {
   defineTool,

@@ -9,6 +9,7 @@ export {
   annotationsOf,
   axesFromAnnotations,
   toMcpTools,
+  type AnnotatedAxes,
   type McpTool,
   type ToolAnnotations,
 } from './interop/export/to-mcp-tools.js';

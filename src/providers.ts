@@ -4,6 +4,7 @@ export { ProviderRouter, type CallOptions, type Routed } from './providers/provi
 export { providerHealthName } from './providers/provider-slot.js';
 export {
   RollingHealth,
+  type Backoff,
   type HealthLog,
   type HealthRecord,
   type HealthSummary,

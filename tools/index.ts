@@ -28,6 +28,13 @@ export * from './testing/index.js';
 export * from './time/index.js';
 export * from './web/index.js';
 export { FileWall, GitRepository, NoteStore, ProgramWall, UrlWall };
+export type { OutlineEntry } from './code/outline-rules.js';
+export type { Entry } from './walls/file-io.js';
+export type { FileKeys } from './walls/file-keys.js';
+export type { FileStat } from './walls/file-wall.js';
+export type { ProgramResult } from './walls/program-wall.js';
+export type { CheckedUrl } from './walls/url-wall.js';
+export type { PageLink } from './web/html-text.js';
 
 /** Options for `createDefaultTools`. */
 export interface DefaultToolsOptions {

@@ -20,10 +20,10 @@ export interface HealthRecord {
 type Kind = HealthRecord['kind'];
 
 /** A provider's consecutive failures, and the end of its backoff in milliseconds since 1970. */
-export interface Backoff {
+export type Backoff = {
   readonly failures: number;
   readonly until: number;
-}
+};
 
 /** A finished call as stored. `at` is in milliseconds since 1970. */
 export interface Sample {

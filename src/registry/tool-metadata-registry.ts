@@ -517,7 +517,8 @@ export class ToolMetadataRegistry implements Iterable<ToolEntry> {
   }
 
   /** Returns tool counts for every axis and derived set. */
-  summary(...unexpected: readonly never[]): RegistrySummary {
+  summary(): RegistrySummary;
+  summary(...unexpected: readonly unknown[]): RegistrySummary {
     if (unexpected.length > 0)
       throw invalidArgument(
         'no argument',

@@ -72,7 +72,7 @@ export interface SafetyPolicyOptions {
   readonly env?: Readonly<Record<string, string | undefined>>;
 }
 
-interface FlowOptions {
+type FlowOptions = {
   /**
    * The verdict on a call that sends data outside after the conversation has read both untrusted
    * content and private data.
@@ -90,7 +90,7 @@ interface FlowOptions {
    * @default only if the tool declares network access
    */
   readonly undeclared?: 'strict' | undefined;
-}
+};
 type FlowVerdict = 'confirm' | 'deny' | 'off';
 
 const flowVerdict = () => z.enum(['confirm', 'deny', 'off']).optional();

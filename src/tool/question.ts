@@ -9,13 +9,13 @@ import { shortJson } from '../json-schema/schema-issues.js';
  * A choice that a question offers. `value` is the answer, and `label` is the text shown to the
  * user.
  */
-interface Choice {
+type Choice = {
   readonly value: string;
   readonly label: string;
-}
+};
 
 /** A question for the user, as plain data. */
-export interface Question {
+export type Question = {
   readonly question: string;
   /**
    * The answers to choose from. Other answers are accepted only with `allowOther`. Without options,
@@ -34,7 +34,7 @@ export interface Question {
   readonly timeoutMs?: number;
   /** Extra information for the program that shows the question, such as an input mask. */
   readonly hints?: Readonly<Record<string, unknown>>;
-}
+};
 
 /**
  * The options of `askUser`. Unknown options are passed as hints to the program that shows the

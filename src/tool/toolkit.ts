@@ -8,7 +8,6 @@ import {
   invalidDecoration,
   tool,
   withoutOptions,
-  type Constructor,
   type ReadDeclared,
 } from './tool-decorator.js';
 import {
@@ -22,7 +21,9 @@ import type { InputOf, SchemaInput } from './tool-schema.js';
 
 /** A decorator for classes that have the listed methods. Returns the class. */
 type ToolkitDecorator<Methods> = <
-  Class extends Constructor<{ [Name in keyof Methods]: MethodOf<Methods[Name]> }>,
+  Class extends abstract new (...args: never[]) => {
+    [Name in keyof Methods]: MethodOf<Methods[Name]>;
+  },
 >(
   target: Class,
   context?: ClassDecoratorContext<Class>,

@@ -81,6 +81,7 @@ export const SURFACE: Readonly<Record<string, EntrySurface>> = {
       'Policy',
       'PolicyRule',
       'Preview',
+      'Question',
       'Ranking',
       'RegisterOptions',
       'RegistryChange',
@@ -98,6 +99,7 @@ export const SURFACE: Readonly<Record<string, EntrySurface>> = {
       'StandardSchema',
       'Telemetry',
       'ToolCall',
+      'ToolClassDecorator',
       'ToolContext',
       'ToolDecorator',
       'ToolDefinition',
@@ -178,7 +180,16 @@ export const SURFACE: Readonly<Record<string, EntrySurface>> = {
       'WriteFile',
       'createDefaultTools',
     ],
-    types: ['DefaultToolsOptions'],
+    types: [
+      'CheckedUrl',
+      'DefaultToolsOptions',
+      'Entry',
+      'FileKeys',
+      'FileStat',
+      'OutlineEntry',
+      'PageLink',
+      'ProgramResult',
+    ],
   },
   'tooldex/providers': {
     values: [
@@ -190,6 +201,7 @@ export const SURFACE: Readonly<Record<string, EntrySurface>> = {
     ],
     types: [
       'Attempt',
+      'Backoff',
       'CallOptions',
       'HealthLog',
       'HealthRecord',
@@ -328,6 +340,7 @@ export const SURFACE: Readonly<Record<string, EntrySurface>> = {
     types: [
       'AISDKTool',
       'AISDKToolSet',
+      'AnnotatedAxes',
       'AnthropicTool',
       'CallExecutor',
       'CallResult',

@@ -17,12 +17,12 @@ const Input = z.object({
     .describe('Only files that match this pattern, such as "src/**/*.ts"'),
 });
 
-interface Count {
+type Count = {
   extension: string;
   files: number;
   lines: number;
   blankLines: number;
-}
+};
 
 /** Counts the lines of text files by extension. */
 @tool({

@@ -1,5 +1,5 @@
 /** A declaration in a file: its line, kind and name. */
-export interface OutlineEntry {
+export type OutlineEntry = {
   readonly line: number;
   readonly kind: string;
   readonly name: string;
@@ -9,7 +9,7 @@ export interface OutlineEntry {
    * declaration above it.
    */
   readonly indent: number;
-}
+};
 
 type Language = 'typescript' | 'javascript' | 'python';
 

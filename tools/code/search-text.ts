@@ -37,13 +37,13 @@ const Input = z.object({
   maxResults: wholeNumber(USUAL_RESULTS, MAX_RESULTS),
 });
 
-interface Match {
+type Match = {
   readonly path: string;
   readonly line: number;
   readonly text: string;
   readonly before?: readonly string[];
   readonly after?: readonly string[];
-}
+};
 
 /** Finds the lines in text files that contain a given text. */
 @tool({

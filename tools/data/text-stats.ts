@@ -13,7 +13,7 @@ const Input = z.object({
   minWordLength: wholeNumber(1, 50).describe('Minimum length of the most frequent words listed'),
 });
 
-interface TextCounts {
+type TextCounts = {
   /** The number of Unicode characters. */
   readonly characters: number;
   readonly charactersWithoutSpaces: number;
@@ -23,7 +23,7 @@ interface TextCounts {
   readonly uniqueWords: number;
   readonly lines: number;
   readonly topWords: readonly { readonly word: string; readonly count: number }[];
-}
+};
 
 /** Counts characters, words and lines. */
 @tool({

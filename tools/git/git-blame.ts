@@ -17,14 +17,14 @@ const Input = z.object({
   lineCount: wholeNumber(USUAL_LINES, MAX_LINES).describe('Number of lines'),
 });
 
-interface BlamedLine {
+type BlamedLine = {
   readonly line: number;
   readonly commit: string;
   readonly author: string;
   readonly date: string;
   readonly summary: string;
   readonly text: string;
-}
+};
 
 /** Returns the commit that last changed each line of a committed file. */
 @tool({

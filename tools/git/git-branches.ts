@@ -12,14 +12,14 @@ const Input = z.object({
     .describe('If true, also lists remote branches as of the last fetch'),
 });
 
-interface Branch {
+type Branch = {
   readonly name: string;
   readonly current: boolean;
   readonly remote: boolean;
   readonly commit: string;
   readonly date: string;
   readonly upstream: string | null;
-}
+};
 
 /** Lists branches, most recently changed first. */
 @tool({

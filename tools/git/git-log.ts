@@ -21,13 +21,13 @@ const Input = z.object({
   skip: wholeNumber(0, 1_000_000, 0).describe('Number of the newest commits to skip'),
 });
 
-interface LoggedCommit {
+type LoggedCommit = {
   readonly commit: string;
   readonly parents: readonly string[];
   readonly author: string;
   readonly date: string;
   readonly subject: string;
-}
+};
 
 /** Lists commits, newest first. */
 @tool({

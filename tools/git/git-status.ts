@@ -7,13 +7,13 @@ const Input = z.object({
 });
 
 /** A changed file. `staged` or `unstaged` is `null` if the file has no such change. */
-interface ChangedFile {
+type ChangedFile = {
   readonly path: string;
   readonly staged: string | null;
   readonly unstaged: string | null;
   /** The previous path of a renamed or copied file. */
   readonly from?: string;
-}
+};
 
 /** Lists the changed files, and compares the branch with its upstream. */
 @tool({

@@ -12,7 +12,7 @@ const Input = z.object({
  * The time between two dates. The totals are negative if `to` is earlier. The calendar parts are
  * never negative.
  */
-interface TimeBetween {
+type TimeBetween = {
   readonly totalDays: number;
   readonly totalHours: number;
   readonly totalSeconds: number;
@@ -27,7 +27,7 @@ interface TimeBetween {
     readonly minutes: number;
     readonly seconds: number;
   };
-}
+};
 
 /** Returns the time between two dates. */
 @tool({

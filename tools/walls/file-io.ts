@@ -17,12 +17,12 @@ const NEW_FILE_MODE = 0o644;
 
 export type EntryKind = 'file' | 'directory' | 'symlink' | 'other';
 
-export interface Entry {
+export type Entry = {
   readonly name: string;
   readonly kind: EntryKind;
   /** The size in bytes. Only files have a size. */
   readonly bytes?: number;
-}
+};
 
 export function kindOf(entry: Pick<Stats, 'isFile' | 'isDirectory' | 'isSymbolicLink'>): EntryKind {
   if (entry.isFile()) return 'file';

@@ -77,14 +77,14 @@ export function readsFile(this: BehindFileWall, { path }: { readonly path: strin
   return { reads: this.files.keys.of(path) };
 }
 
-export interface FileStat {
+export type FileStat = {
   /** The real path, relative to the root. */
   readonly path: string;
   readonly kind: EntryKind;
   readonly bytes: number;
   /** Modification time in ISO 8601. */
   readonly modified: string;
-}
+};
 
 /** The location that a path resolves to. */
 interface Place {

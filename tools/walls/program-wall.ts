@@ -85,14 +85,14 @@ export function programInput<In extends object>(
   return this.programs.keys.inputBelow(input);
 }
 
-export interface ProgramResult {
+export type ProgramResult = {
   /** The exit code. `null` if a signal ended the program. */
   readonly exitCode: number | null;
   readonly stdout: string;
   readonly stderr: string;
   readonly truncated: boolean;
   readonly timedOut: boolean;
-}
+};
 
 /**
  * Runs programs from an allow-list, without a shell, inside one folder and with a timeout.

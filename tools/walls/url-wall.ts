@@ -23,12 +23,12 @@ interface UrlWallOptions {
 }
 
 /** A URL that passed the check, with its addresses. Connect only to these addresses. */
-export interface CheckedUrl {
+export type CheckedUrl = {
   readonly url: URL;
   /** The host name without brackets. */
   readonly hostname: string;
   readonly addresses: readonly string[];
-}
+};
 
 /**
  * The usual ports of web servers. Other ports belong to databases, mail servers and admin

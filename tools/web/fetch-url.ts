@@ -26,7 +26,7 @@ const Input = z.object({
 /**
  * The page that was read. If the response is JSON and fits in one piece, `json` replaces `text`.
  */
-interface FetchedPage {
+type FetchedPage = {
   readonly url: string;
   readonly status: number;
   readonly contentType: string;
@@ -37,7 +37,7 @@ interface FetchedPage {
   readonly bytes?: number;
   readonly truncated: boolean;
   readonly nextOffset: number | null;
-}
+};
 
 /** Reads a web page, without changing anything on the server. */
 @tool({

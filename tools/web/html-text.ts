@@ -1,10 +1,10 @@
 import { Tokenizer } from 'htmlparser2';
 
 /** A link on a page: its target and text. */
-export interface PageLink {
+export type PageLink = {
   readonly url: string;
   readonly text: string;
-}
+};
 
 /** Elements that start a new line. */
 const BLOCKS = new Set([
