@@ -15,9 +15,11 @@ import type {
   PendingQuestion,
   ToolOutcome,
 } from '../safety/calls.js';
+import type { TypedOutcome } from '../execution/typed-outcome.js';
 import type { ResolveInstance, ToolSource } from '../tool/find-definitions.js';
 import { readAnswer } from '../tool/question.js';
-import type { ToolEntry } from '../tool/tool-definition.js';
+import type { ToolDefinition, ToolEntry } from '../tool/tool-definition.js';
+import type { SchemaInput, ToolSchema } from '../tool/tool-schema.js';
 
 /**
  * The options of `runTool`: the options of a call, and the answers that users or other programs
@@ -46,9 +48,24 @@ export interface RunToolOptions extends Omit<ExecuteOptions, 'approval' | 'confi
   readonly executor?: Omit<ToolExecutorOptions, 'registry' | 'confirm'>;
 }
 
+/** The input and the options, with the types that a definition declares. */
+type RunArguments<Tool> = [Tool] extends [
+  ToolDefinition<infer In, ToolSchema, string, unknown, infer Context>,
+]
+  ? unknown extends Context
+    ? [input?: SchemaInput<In>, options?: RunToolOptions]
+    : [input: SchemaInput<In>, options: RunToolOptions & { readonly context: Context }]
+  : [input?: unknown, options?: RunToolOptions];
+
+type ResultOf<Tool> = [Tool] extends [
+  ToolDefinition<ToolSchema, ToolSchema, string, infer Result, unknown>,
+]
+  ? Result
+  : unknown;
+
 /** The outcome of running a tool in a test, and all events that were reported. */
-export interface ToolRun {
-  readonly outcome: ToolOutcome;
+export interface ToolRun<Result = unknown> {
+  readonly outcome: TypedOutcome<Result>;
   readonly events: readonly ToolEvent[];
 }
 
@@ -94,13 +111,19 @@ const schema = once(() =>
  * Runs a tool in a test as an executor would: with schema, policy, approval, retries, timeout,
  * output schema, progress, and questions.
  *
- * Calls that need approval are approved only if you pass `approve`.
+ * Calls that need approval are approved only if you pass `approve`. For a definition, the input, the
+ * context, and the value of the outcome have the definition's types. To test how the tool handles
+ * wrong input, pass `input as never`.
  *
  * @param tool A definition, a decorated class, or an instance.
  * @throws ToolError `NOT_A_TOOL`. `INVALID_ARGUMENT` for invalid options, or if `name` doesn't
  * identify a tool. `INVALID_INPUT` for an answer that the call doesn't accept. Errors thrown by
  * `approve` or `answers` are rethrown.
  */
+export function runTool<Tool extends ToolSource>(
+  tool: Tool,
+  ...given: RunArguments<Tool>
+): Promise<ToolRun<ResultOf<Tool>>>;
 export async function runTool(
   tool: ToolSource,
   input: unknown = {},

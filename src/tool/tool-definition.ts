@@ -15,20 +15,25 @@ export type Execute<In = unknown, Out = unknown, Context = unknown> = (
 
 type Returned<Out> = Out | ToolResult<Out>;
 
+declare const CONTEXT: unique symbol;
+
 /**
  * A validated and frozen tool: the options that its author declared, and its `execute` function.
  * The tool isn't in any registry until you register it.
  *
- * The type doesn't include the context that `execute` needs (`ToolContext<Context>`), because a
- * registry contains tools with different contexts.
+ * `Context` is the type of the context that `execute` needs. `execute` itself doesn't have this type
+ * here, because a registry contains tools with different contexts.
  */
 export type ToolDefinition<
   In extends ToolSchema = ToolSchema,
   Out extends ToolSchema = ToolSchema,
   Name extends string = string,
   Result = SchemaInput<Out>,
+  Context = unknown,
 > = ToolOptions<In, Out> & {
   readonly name: Name;
+  /** Exists only as a type. */
+  readonly [CONTEXT]?: Context;
   /**
    * The function that does the work. Missing for tools whose calls are answered by a user or
    * another program.
@@ -117,8 +122,10 @@ export function defineTool<
   Name extends string = string,
   Result extends SchemaInput<Out> = SchemaInput<Out>,
   Context = unknown,
->(options: Definable<In, Out, Name, Result, Context>): ToolDefinition<In, Out, Name, Result> {
-  return definitionOf(options as ToolOptions) as ToolDefinition<In, Out, Name, Result>;
+>(
+  options: Definable<In, Out, Name, Result, Context>,
+): ToolDefinition<In, Out, Name, Result, Context> {
+  return definitionOf(options as ToolOptions) as ToolDefinition<In, Out, Name, Result, Context>;
 }
 
 /**

@@ -114,7 +114,9 @@ const OWN = {
 } as const;
 
 /** The options that all tools of a toolkit can share. */
-export type ToolkitOptions = Partial<Omit<ToolOptions, keyof typeof OWN | SchemaOption>>;
+export type ToolkitOptions = Partial<
+  Omit<ToolOptions<ToolSchema, ToolSchema, never>, keyof typeof OWN | SchemaOption>
+>;
 
 const defaultsSchema = once(() => metadataSchema().omit(OWN));
 

@@ -230,7 +230,7 @@ export interface ToolOptions<
    */
   readonly preview?: (
     input: InputOf<In>,
-    context: ToolContext<NoInfer<Context>>,
+    context: ToolContext<Context>,
   ) => string | Preview | undefined | Promise<string | Preview | undefined>;
   /**
    * The tools and categories whose cached results become stale when this tool is called. @default a
@@ -251,7 +251,7 @@ export interface ToolOptions<
    * Without this function, a result is reused only in the same conversation and with the same
    * `context.context`. Put this option after `execute`, which determines the type of the context.
    */
-  readonly cacheKey?: (input: InputOf<In>, context: ToolContext<NoInfer<Context>>) => unknown;
+  readonly cacheKey?: (input: InputOf<In>, context: ToolContext<Context>) => unknown;
   /**
    * The maximum size of a result shown to models, in bytes (at least 1,024). If a result is longer,
    * models see its start, its end, and its size. @default the executor's

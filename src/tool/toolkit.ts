@@ -17,7 +17,10 @@ import {
   type ToolkitOptions,
 } from './tool-metadata.js';
 import type { ToolOptions } from './tool-options.js';
-import type { InputOf, SchemaInput } from './tool-schema.js';
+import type { InputOf, SchemaInput, ToolSchema } from './tool-schema.js';
+
+/** The options of a method's tool, whatever context its functions need. */
+type AnyOptions = ToolOptions<ToolSchema, ToolSchema, never>;
 
 /** A decorator for classes that have the listed methods. Returns the class. */
 type ToolkitDecorator<Methods> = <
@@ -30,7 +33,7 @@ type ToolkitDecorator<Methods> = <
 ) => Class;
 
 type MethodOf<Options> =
-  Options extends ToolOptions<infer In, infer Out>
+  Options extends ToolOptions<infer In, infer Out, never>
     ? Execute<InputOf<In>, SchemaInput<Out>, never>
     : never;
 
@@ -60,8 +63,8 @@ const TOOLKIT_KEY = Symbol.for('tooldex/toolkit/v1');
  * invalid. `INVALID_DECORATION` if `@toolkit` is applied to anything but a class.
  */
 export function toolkit<
-  const Methods extends Readonly<Record<string, ToolOptions>> = Readonly<
-    Record<never, ToolOptions>
+  const Methods extends Readonly<Record<string, AnyOptions>> = Readonly<
+    Record<never, AnyOptions>
   >,
 >(defaults: ToolkitOptions, methods?: Methods): ToolkitDecorator<Methods>;
 export function toolkit(

@@ -101,9 +101,17 @@ function declaredNames(file: string): { readonly values: string[]; readonly type
   const names = { values: [] as string[], types: [] as string[] };
   for (const symbol of checker.getExportsOfModule(module)) {
     const meant = symbol.flags & ts.SymbolFlags.Alias ? checker.getAliasedSymbol(symbol) : symbol;
-    names[meant.flags & ts.SymbolFlags.Value ? 'values' : 'types'].push(symbol.name);
+    const isType = symbol.declarations?.some(isTypeOnly) === true;
+    names[meant.flags & ts.SymbolFlags.Value && !isType ? 'values' : 'types'].push(symbol.name);
   }
   return { values: names.values.sort(), types: names.types.sort() };
+}
+
+function isTypeOnly(declaration: ts.Declaration): boolean {
+  return (
+    ts.isExportSpecifier(declaration) &&
+    (declaration.isTypeOnly || declaration.parent.parent.isTypeOnly)
+  );
 }
 
 describe('importing and installing the package', () => {
