@@ -20,6 +20,8 @@ export {
   type AISDKTool,
   type AISDKToolSet,
 } from './interop/frameworks/to-ai-sdk-tools.js';
+export { openToolNames } from './interop/frameworks/open-tool-names.js';
+export { stopOnHalt } from './interop/frameworks/stop-on-halt.js';
 export { fromAISDKTools } from './interop/frameworks/from-ai-sdk-tools.js';
 export {
   fromLangChainTools,

@@ -71,11 +71,8 @@ export function selectTools(registry: ToolMetadataRegistry, request: SelectionRe
     fitBudget(candidates, asked.tokenBudget ?? Infinity, asked.countTokens);
 
   const mustHave = [...carried.filter((wish) => wish.guaranteed), ...guaranteed];
-  const places =
-    asked.maxTools +
-    (asked.criticalOutsideLimit
-      ? mustHave.filter(({ entry }) => entry.priority === Priority.CRITICAL).length
-      : 0);
+  const beside = mustHave.filter((wish) => isBesideLimit(wish, asked)).length;
+  const places = asked.maxTools + beside;
   if (mustHave.length > places) {
     withinCount(
       [...carried, ...others],
@@ -87,7 +84,7 @@ export function selectTools(registry: ToolMetadataRegistry, request: SelectionRe
       asked,
       fit(mustHave),
       dropped,
-      `at most ${places} guaranteed tools (maxTools ${asked.maxTools}${places > asked.maxTools ? ` and ${places - asked.maxTools} CRITICAL` : ''})`,
+      `at most ${places} guaranteed tools (maxTools ${asked.maxTools}${beside > 0 ? ` and ${beside} that don't count` : ''})`,
       `${mustHave.length}`,
     );
   }
@@ -125,6 +122,11 @@ export function selectTools(registry: ToolMetadataRegistry, request: SelectionRe
     );
   }
   return result(asked, fitted, dropped, undefined);
+}
+
+/** Returns true for a tool that doesn't count toward `maxTools`: an included or a CRITICAL tool. */
+function isBesideLimit({ reason, entry }: Wish, { criticalOutsideLimit }: CheckedRequest): boolean {
+  return reason === 'included' || (criticalOutsideLimit && entry.priority === Priority.CRITICAL);
 }
 
 /**

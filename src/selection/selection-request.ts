@@ -58,8 +58,8 @@ export interface SelectionRequest extends SelectionLimits {
    */
   readonly taskType?: string;
   /**
-   * The maximum number of tools. CRITICAL tools count only if `criticalOutsideLimit` is `false`.
-   * @default 12
+   * The maximum number of tools that the request adds. Tools in `include` don't count, and CRITICAL
+   * tools count only if `criticalOutsideLimit` is `false`. @default 12
    */
   readonly maxTools?: number;
   /**
@@ -69,7 +69,11 @@ export interface SelectionRequest extends SelectionLimits {
   readonly criticalOutsideLimit?: boolean;
   /** The maximum number of tokens for all tools together. @default no limit */
   readonly tokenBudget?: number;
-  /** The names or aliases of tools that are offered unless a limit forbids them. @default none */
+  /**
+   * The names or aliases of tools that are offered in addition to `maxTools`, unless another limit
+   * forbids them. For tools that a conversation still needs, use `openToolNames` from
+   * `tooldex/interop`. @default none
+   */
   readonly include?: readonly string[];
   /**
    * The selection of the previous turn. The tools of that selection keep their position, level, and

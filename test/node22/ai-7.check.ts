@@ -14,11 +14,13 @@ import {
   DangerLevel,
   defineTool,
   ExecutionCategory,
+  halt,
+  selectTools,
   ToolExecutor,
   ToolMetadataRegistry,
   type ToolContext,
 } from '../../src/index.js';
-import { toAISDKTools } from '../../src/interop.js';
+import { openToolNames, stopOnHalt, toAISDKTools } from '../../src/interop.js';
 import { chat, Session, streamChat, type ChatResult, type LanguageModel } from '../../src/chat.js';
 
 type Mock = new (answers: {
@@ -310,8 +312,8 @@ async function toolsContext(version: string) {
 }
 
 /**
- * Runs a loop with a read and two writes that a user approves. Sending the messages again writes
- * nothing, even with a new tool set.
+ * Runs a loop with a read and two writes that a user approves, with another selection of tools in
+ * each request. Sending the messages again writes nothing, even with a new tool set.
  */
 async function approvedWrites(version: string): Promise<void> {
   const done: string[] = [];
@@ -326,10 +328,15 @@ async function approvedWrites(version: string): Promise<void> {
     });
   registry.registerAll([named('find', AccessMode.READONLY), named('refund', AccessMode.WRITE)]);
   const executor = new ToolExecutor({ registry });
-  const set = () => toAISDKTools(registry, { executor });
+  const set = (text: string, messages: readonly object[]) =>
+    toAISDKTools(
+      selectTools(registry, { text, maxTools: 1, include: openToolNames(messages, registry) }),
+      { executor },
+    );
   const model = modelOf(
     version,
     [call('f', 'find', '{"id":"1"}')],
+    [text('found')],
     [call('a', 'refund', '{"id":"1"}'), call('b', 'refund', '{"id":"2"}')],
     [text('done')],
     [text('again')],
@@ -341,12 +348,14 @@ async function approvedWrites(version: string): Promise<void> {
   }>;
   // This is the name in version 7. The types here are from version 6.
   const { isStepCount } = sdk as unknown as { readonly isStepCount: (count: number) => unknown };
-  const ask = (messages: readonly object[]) =>
-    generate({ model, tools: set(), messages, stopWhen: isStepCount(5) });
+  const ask = (text: string, messages: readonly object[]) =>
+    generate({ model, tools: set(text, messages), messages, stopWhen: isStepCount(5) });
   const messages: object[] = [{ role: 'user', content: 'please' }];
-  const first = await ask(messages);
-  messages.push(...first.responseMessages);
+  messages.push(...(await ask('find', messages)).responseMessages);
   assert.deepEqual(done, ['find 1']);
+  messages.push({ role: 'user', content: 'refund' });
+  const first = await ask('refund', messages);
+  messages.push(...first.responseMessages);
   const requests = first.content.filter(({ type }) => type === 'tool-approval-request');
   assert.equal(requests.length, 2);
   const content = requests.map(({ approvalId }) => ({
@@ -355,11 +364,36 @@ async function approvedWrites(version: string): Promise<void> {
     approved: true,
   }));
   messages.push({ role: 'tool', content });
-  const second = await ask(messages);
+  assert.deepEqual(openToolNames(messages, registry), ['refund']);
+  const second = await ask('find', messages);
   assert.equal(second.text, 'done');
   assert.deepEqual(done.sort(), ['find 1', 'refund 1', 'refund 2']);
-  await ask(messages);
+  await ask('find', messages);
   assert.deepEqual(done.sort(), ['find 1', 'refund 1', 'refund 2']);
+}
+
+/** Runs a tool that halts: the loop ends with its step. */
+async function halted(version: string): Promise<void> {
+  const registry = new ToolMetadataRegistry();
+  registry.register(
+    defineTool({
+      name: 'bye',
+      description: 'Ends the run',
+      inputSchema: z.object({}),
+      accessMode: AccessMode.READONLY,
+      execute: () => halt('done'),
+    }),
+  );
+  const generate = sdk.generateText as unknown as (
+    request: object,
+  ) => Promise<{ readonly steps: readonly object[] }>;
+  const { steps } = await generate({
+    model: modelOf(version, [call('b', 'bye')], [text('Anything else?')]),
+    tools: toAISDKTools(registry, { executor: new ToolExecutor({ registry }) }),
+    prompt: 'bye',
+    stopWhen: stopOnHalt(),
+  });
+  assert.equal(steps.length, 1);
 }
 
 const warned: unknown[] = [];
@@ -367,6 +401,7 @@ console.warn = (...words: readonly unknown[]) => void warned.push(words);
 process.on('warning', (warning) => warned.push(warning.message));
 for (const version of ['V4', 'V3']) {
   await approvedWrites(version);
+  await halted(version);
   await mixedChat(version);
   await session(version);
   await failures(version);

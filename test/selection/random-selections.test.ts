@@ -162,8 +162,11 @@ function expectSound(
   const count = asked.countTokens ?? ((json: string) => Math.ceil(json.length / 4));
   expect(selection.tools.map(({ tokens }) => tokens)).toEqual(bytes(selection).map(count));
   expect(selection.tokens).toBe(selection.tools.reduce((sum, { tokens }) => sum + tokens, 0));
-  const critical = selection.tools.filter(({ entry }) => entry.priority === 0).length;
-  const maxTools = (asked.maxTools ?? 12) + (asked.criticalOutsideLimit === false ? 0 : critical);
+  const beside = selection.tools.filter(
+    ({ entry, reason }) =>
+      reason === 'included' || (asked.criticalOutsideLimit !== false && entry.priority === 0),
+  ).length;
+  const maxTools = (asked.maxTools ?? 12) + beside;
   const budget = asked.tokenBudget ?? Infinity;
   if (selection.error === undefined)
     expect([names.length <= maxTools, selection.tokens <= budget]).toEqual([true, true]);

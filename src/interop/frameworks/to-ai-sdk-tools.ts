@@ -25,6 +25,7 @@ import {
 } from './guarded-calls.js';
 import { standardSchema } from './import-tools.js';
 import type { OutputOf } from './output-of.js';
+import { markHalted } from './stop-on-halt.js';
 
 /**
  * The options for exporting tools to the AI SDK. If you don't pass `executor`, the tools have no
@@ -212,6 +213,7 @@ export function toAISDKTools(
         signal: options.abortSignal,
         onProgress,
       });
+      if (readOutcome(outcome).haltReason !== undefined) markHalted(given);
       const output = resultOf(outcome);
       read.keep(call.id, given, output, outcome);
       return output;
