@@ -1,5 +1,6 @@
 import type { ToolErrorCode } from '../core/errors.js';
 import { describeValue, isPlainObject, type Json } from '../core/plain-data.js';
+import { instanceOf } from '../core/options.js';
 import { withoutSecrets } from '../core/public-message.js';
 import { freezePlain } from '../tool/bound-input.js';
 import { describePart, isForModel, textOfFile, type ContentPart } from '../tool/content.js';
@@ -175,7 +176,7 @@ function lossIn(value: unknown): string | undefined {
       value instanceof Number ||
       value instanceof Boolean
       ? undefined
-      : 'an object of a class that looks empty in JSON';
+      : `${kindOf(value)}, which looks empty in JSON`;
   }
   if (typeof value === 'bigint') return 'a big integer'; // Models don't know the name bigint.
   return typeof value === 'function' ||
@@ -183,6 +184,13 @@ function lossIn(value: unknown): string | undefined {
     (typeof value === 'number' && !Number.isFinite(value))
     ? describeValue(value)
     : undefined;
+}
+
+/** Names the kind of an object that isn't plain, such as `a Map` or `an AsyncGenerator`. */
+function kindOf(value: object): string {
+  const tag = Object.prototype.toString.call(value).slice('[object '.length, -1);
+  if (tag === 'Object') return instanceOf(value) ?? 'an object of a class';
+  return `${/^[AEIOU]/.test(tag) ? 'an' : 'a'} ${tag}`;
 }
 
 /**

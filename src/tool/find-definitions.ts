@@ -11,7 +11,7 @@ import {
 } from './tool-decorator.js';
 import type { ResolvedOptions, ToolMetadata } from './tool-metadata.js';
 import type { ToolContext, ToolOptions } from './tool-options.js';
-import { withDefaults } from './toolkit.js';
+import { isToolkit, withDefaults } from './toolkit.js';
 import {
   createDefinition,
   definitionOf,
@@ -81,19 +81,33 @@ export function findDefinitions(
         : [];
   if (found.length > 0) return found;
   const place = position === undefined ? '' : ` at position ${position} of the list`;
+  const toolkit = emptyToolkit(source);
   const advice =
     adviceFor(source) ??
+    (toolkit && 'Decorate its methods with @tool({…}).') ??
     `${place === '' ? '' : 'Remove it, or turn it into a tool. '}Wrap plain options in defineTool({…}), or decorate classes or methods with @tool({…}).`;
   throw new ToolError(
     'NOT_A_TOOL',
     expectedGot(
       `a tool (made with defineTool, or a class or instance decorated with @tool)${place}`,
-      typeof source === 'function'
-        ? `the undecorated ${source.name || 'function'}`
-        : (instanceOf(source) ?? describeValue(source)),
+      toolkit ??
+        (typeof source === 'function'
+          ? `the undecorated ${source.name || 'function'}`
+          : (instanceOf(source) ?? describeValue(source))),
       advice,
     ),
   );
+}
+
+/** Describes a toolkit, or an instance of one, none of whose methods is a tool. */
+function emptyToolkit(source: unknown): string | undefined {
+  const Class: unknown =
+    typeof source === 'object' && source !== null
+      ? (Object.getPrototypeOf(source) as object | null)?.constructor
+      : source;
+  return typeof Class === 'function' && isToolkit(Class)
+    ? `the toolkit ${Class.name}, which has no methods with @tool`
+    : undefined;
 }
 
 /** Returns advice for a value that is often passed by mistake instead of a tool or a list of tools. */

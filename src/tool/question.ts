@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { checkOptions, milliseconds, once, text, type FieldsOf } from '../core/options.js';
 import { cloneFrozen, describeValue, isPlainObject, type Json } from '../core/plain-data.js';
-import { expectedGot, formatIssues } from '../core/issues.js';
+import { expectedGot, formatIssues, invalidArgument } from '../core/issues.js';
 import { compileJsonSchema } from '../json-schema/compile-json-schema.js';
 import { shortJson } from '../json-schema/schema-issues.js';
 
@@ -115,6 +115,23 @@ export const questionFields = () =>
     hints: z.record(z.string(), z.unknown()).optional(),
   }) satisfies FieldsOf<Question>;
 
+/** Names that other libraries use for the options of a question. As hints, they would be ignored. */
+const MISNOMERS: Readonly<Record<string, keyof Known>> = {
+  options: 'choices',
+  schema: 'form',
+  timeout: 'timeoutMs',
+};
+
+function assertNoMisnomer(options: unknown): void {
+  for (const [misnomer, name] of Object.entries(MISNOMERS))
+    if (isPlainObject(options) && misnomer in options)
+      throw invalidArgument(
+        'a known option of askUser',
+        misnomer,
+        `Did you mean ${JSON.stringify(name)}?`,
+      );
+}
+
 /**
  * Returns the question described by the arguments of `askUser`. A list of strings is a list of
  * choices. @throws ToolError `INVALID_ARGUMENT`.
@@ -126,6 +143,7 @@ export function makeQuestion(
   if (options === undefined) return { question };
   if (Array.isArray(options))
     return { question, options: cloneFrozen(options as readonly string[]) };
+  assertNoMisnomer(options);
   const { choices, multiple, allowOther, form, timeoutMs, ...hints } = checkOptions(
     OPTIONS,
     options,

@@ -63,9 +63,7 @@ const TOOLKIT_KEY = Symbol.for('tooldex/toolkit/v1');
  * invalid. `INVALID_DECORATION` if `@toolkit` is applied to anything but a class.
  */
 export function toolkit<
-  const Methods extends Readonly<Record<string, AnyOptions>> = Readonly<
-    Record<never, AnyOptions>
-  >,
+  const Methods extends Readonly<Record<string, AnyOptions>> = Readonly<Record<never, AnyOptions>>,
 >(defaults: ToolkitOptions, methods?: Methods): ToolkitDecorator<Methods>;
 export function toolkit(
   defaults: ToolkitOptions,
@@ -104,6 +102,13 @@ export function toolkit(
     else (second as ClassDecoratorContext).addInitializer(check);
     return target;
   };
+}
+
+/** Returns true for a class that `@toolkit` has decorated, or that extends one. */
+export function isToolkit(constructor: object): boolean {
+  return [...inheritance(constructor)].some(
+    (each) => getOwnMetadata(TOOLKIT_KEY, each) !== undefined,
+  );
 }
 
 /**

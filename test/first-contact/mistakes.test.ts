@@ -254,6 +254,16 @@ const THROWN: readonly (readonly [
     'call summary({ persona }) on a CapabilityRegistry',
   ],
   [
+    'register(a toolkit without tools)',
+    () => js.empty().register(tooldex.toolkit({ category: 'x' })(class Kit {})),
+    'got the toolkit Kit, which has no methods with @tool. Decorate its methods',
+  ],
+  [
+    'askUser(question, { options })',
+    () => tooldex.askUser('Which?', { options: ['a'] }),
+    'Expected a known option of askUser, got "options". Did you mean "choices"?',
+  ],
+  [
     'defineTool with a name that has blanks',
     () => defineTool({ ...bare, execute: () => 1, name: 'my tool!' }),
     'letters, digits, dots, underscores and hyphens, got "my tool!".',
