@@ -45,6 +45,19 @@ describe('output schemas', () => {
   );
 });
 
+it.each<[string, () => unknown]>([
+  ['a Map', () => new Map([['a', 1]])],
+  ['a Response', () => new Response('a')],
+  ['an Error', () => new Error('a')],
+  ['a Generator', () => (function* () {})()],
+  ['an AsyncGenerator', () => (async function* () {})()],
+])('the outcome of a tool that returns %s names it', async (name, make) => {
+  expect(await run(make)).toMatchObject({
+    code: 'INVALID_RESULT',
+    message: `read ran, but its result can't be shown: expected plain data, got ${name}, which looks empty in JSON`,
+  });
+});
+
 const PROMISES: readonly (readonly [string, object])[] = [
   ['JSON Schema', COUNT],
   ['zod', z.object({ count: z.number() })],
