@@ -30,9 +30,7 @@ export async function languageModelStep(
   model: LanguageModel,
   options: Readonly<Record<string, unknown>>,
 ): Promise<ModelStep> {
-  const ai = await import('ai').catch(
-    missingPackage('ai', 'Run npm install ai, or pass a function as the model.'),
-  );
+  const ai = await importAISDK();
   return async function* (request): AsyncGenerator<ModelPart> {
     const raw: RawInputs = [];
     const { toolChoice, tools } = request;
@@ -71,6 +69,14 @@ export async function languageModelStep(
       raw,
     );
   };
+}
+
+async function importAISDK(): Promise<typeof Sdk> {
+  try {
+    return await import('ai');
+  } catch (cause) {
+    return missingPackage('ai', 'Run npm install ai, or pass a function as the model.')(cause);
+  }
 }
 
 /**

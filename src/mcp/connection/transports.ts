@@ -28,14 +28,27 @@ export interface McpPackages {
 
 export const MCP_PACKAGES: McpPackages = Object.freeze({
   // The module is cached, because every call needs it and even a repeated import takes time.
-  client: once(() =>
-    import('@modelcontextprotocol/client').catch(missingPackage('@modelcontextprotocol/client')),
-  ),
-  stdio: () =>
-    import('@modelcontextprotocol/client/stdio').catch(
-      missingPackage('@modelcontextprotocol/client'),
-    ),
-  ws: () => import('ws').catch(missingPackage('ws')),
+  client: once(async () => {
+    try {
+      return await import('@modelcontextprotocol/client');
+    } catch (cause) {
+      return missingPackage('@modelcontextprotocol/client')(cause);
+    }
+  }),
+  stdio: async () => {
+    try {
+      return await import('@modelcontextprotocol/client/stdio');
+    } catch (cause) {
+      return missingPackage('@modelcontextprotocol/client')(cause);
+    }
+  },
+  ws: async () => {
+    try {
+      return await import('ws');
+    } catch (cause) {
+      return missingPackage('ws')(cause);
+    }
+  },
 });
 
 /**

@@ -126,8 +126,7 @@ export async function clientMaker({
 }: CheckedRedisOptions): Promise<MakeRedisClient> {
   const createClient: (settings: object) => unknown =
     client === undefined
-      ? (await import('redis').catch(missingPackage('redis', 'Run npm install redis@5.')))
-          .createClient
+      ? (await importRedis()).createClient
       : (settings) => client.duplicate(settings);
   const { socket } = (client?.options ?? {}) as { readonly socket?: object };
   return (reconnectStrategy) =>
@@ -144,6 +143,14 @@ export async function clientMaker({
         reconnectStrategy,
       },
     }) as RedisClient;
+}
+
+async function importRedis() {
+  try {
+    return await import('redis');
+  } catch (cause) {
+    return missingPackage('redis', 'Run npm install redis@5.')(cause);
+  }
 }
 
 /** Returns true for a Redis URL. */
