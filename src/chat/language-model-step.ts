@@ -2,7 +2,7 @@ import type * as Sdk from 'ai';
 import type { JSONSchema7, LanguageModel as AiLanguageModel, ModelMessage, ToolSet } from 'ai';
 import { base64Of } from '../core/crypto.js';
 import { ToolError } from '../core/errors.js';
-import { missingPackage } from '../core/issues.js';
+import { missingPackage, requireInstalled } from '../core/issues.js';
 import { isPlainObject, type Json } from '../core/plain-data.js';
 import type {
   LanguageModel,
@@ -73,7 +73,7 @@ export async function languageModelStep(
 
 async function importAISDK(): Promise<typeof Sdk> {
   try {
-    return await import('ai');
+    return requireInstalled(await import('ai'));
   } catch (cause) {
     return missingPackage('ai', 'Run npm install ai, or pass a function as the model.')(cause);
   }

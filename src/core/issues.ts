@@ -49,6 +49,19 @@ export function missingPackage(
   };
 }
 
+/**
+ * Returns the module of an optional package. Next builds with webpack put an empty module in place of
+ * a missing package.
+ *
+ * @throws Error if the module is empty, for the `catch` around its `import()`.
+ */
+export function requireInstalled<Module extends object>(module: Module): Module {
+  const content: unknown = 'default' in module ? module.default : module;
+  if (typeof content === 'object' && content !== null && Object.keys(content).length === 0)
+    throw new Error('The module is empty.');
+  return module;
+}
+
 /** Returns the string unchanged. @throws ToolError `INVALID_ARGUMENT` for anything else. */
 export function requireText(text: unknown): string {
   if (typeof text === 'string') return text;

@@ -1,6 +1,6 @@
 import type * as OpenTelemetryApi from '@opentelemetry/api';
 import { systemClock, type Clock } from '../core/clock.js';
-import { missingPackage } from '../core/issues.js';
+import { missingPackage, requireInstalled } from '../core/issues.js';
 import { once } from '../core/options.js';
 import type { ToolCall, ToolOutcome } from '../safety/calls.js';
 import type { ToolEntry } from '../tool/tool-definition.js';
@@ -98,7 +98,7 @@ export async function openTelemetry({
 
 async function importOpenTelemetry(): Promise<typeof OpenTelemetryApi> {
   try {
-    return await import('@opentelemetry/api');
+    return requireInstalled(await import('@opentelemetry/api'));
   } catch (cause) {
     return missingPackage('@opentelemetry/api')(cause);
   }

@@ -7,7 +7,7 @@ import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client';
 import type * as McpStdio from '@modelcontextprotocol/client/stdio';
 import type * as Ws from 'ws';
 import { ToolError } from '../../core/errors.js';
-import { missingPackage } from '../../core/issues.js';
+import { missingPackage, requireInstalled } from '../../core/issues.js';
 import { publicMessage } from '../../core/public-message.js';
 import type { ServerLogin } from '../login/server-login.js';
 import { cleanText } from '../translate/foreign-text.js';
@@ -30,7 +30,7 @@ export const MCP_PACKAGES: McpPackages = Object.freeze({
   // The module is cached, because every call needs it and even a repeated import takes time.
   client: once(async () => {
     try {
-      return await import('@modelcontextprotocol/client');
+      return requireInstalled(await import('@modelcontextprotocol/client'));
     } catch (cause) {
       return missingPackage('@modelcontextprotocol/client')(cause);
     }
@@ -44,7 +44,7 @@ export const MCP_PACKAGES: McpPackages = Object.freeze({
   },
   ws: async () => {
     try {
-      return await import('ws');
+      return requireInstalled(await import('ws'));
     } catch (cause) {
       return missingPackage('ws')(cause);
     }

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import type { Readable, Writable } from 'node:stream';
 import { systemClock } from '../../core/clock.js';
 import { ToolError } from '../../core/errors.js';
-import { missingPackage } from '../../core/issues.js';
+import { missingPackage, requireInstalled } from '../../core/issues.js';
 import { checkOptions, once } from '../../core/options.js';
 import { ToolExecutor } from '../../execution/tool-executor.js';
 import { hostsFor } from '../../host/addresses.js';
@@ -252,7 +252,7 @@ const NO_CONVERSATION =
 
 async function importServerSdk(): Promise<ServerSdk> {
   try {
-    const sdk = await import('@modelcontextprotocol/server');
+    const sdk = requireInstalled(await import('@modelcontextprotocol/server'));
     const { serveStdio, StdioServerTransport } = await import('@modelcontextprotocol/server/stdio');
     return { ...sdk, serveStdio, StdioServerTransport };
   } catch (cause) {

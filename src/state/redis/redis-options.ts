@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { ToolError } from '../../core/errors.js';
-import { expectedGot, missingPackage } from '../../core/issues.js';
+import { expectedGot, missingPackage, requireInstalled } from '../../core/issues.js';
 import {
   checkOptions,
   milliseconds,
@@ -147,7 +147,7 @@ export async function clientMaker({
 
 async function importRedis() {
   try {
-    return await import('redis');
+    return requireInstalled(await import('redis'));
   } catch (cause) {
     return missingPackage('redis', 'Run npm install redis@5.')(cause);
   }
