@@ -132,7 +132,7 @@ describe.each(Object.entries(NODES))('the built package on Node %s', (version, n
   it.skipIf(skips).each([
     ['list', '--json'],
     ['search', 'which files mention the parser', '--json'],
-    ['lint', '--json'],
+    ['lint', '--bundled', '--json'],
     ['run', 'calculate', '--input', '{"expression":"6*7"}'],
   ])(
     'prints the same output for tooldex %s as on Node 20 (skipped without npm ci --prefix test/node22)',
