@@ -152,14 +152,23 @@ const bundleLibraries: NonNullable<Options['esbuildPlugins']>[number] = {
   },
 };
 
-/** Gives the CommonJS build back the `import()` of users' files, which may be ES modules; tsup makes all of them `require`. */
-function importFilesFromCommonJs(): void {
+/**
+ * Rewrites what tsup makes of `import()` in the CommonJS build. Users' files are imported again, since they may be ES
+ * modules. Packages are required without a function around it: webpack tolerates a missing package only if `require`
+ * stands directly in `try`.
+ */
+function repairImportsInCommonJs(): void {
   for (const file of globSync('dist/*.cjs')) {
     const text = readFileSync(file, 'utf8');
-    const next = text.replace(
-      /Promise\.resolve\(\)\.then\(\(\) => _interopRequireWildcard\(require\((\w+\.pathToFileURL\.call\(void 0, path\)\.href)\)\)\)/g,
-      'import($1)',
-    );
+    const next = text
+      .replace(
+        /Promise\.resolve\(\)\.then\(\(\) => _interopRequireWildcard\(require\((\s*\/\* webpackIgnore[^"()]*)\)\)\)/g,
+        'import($1)',
+      )
+      .replace(
+        /Promise\.resolve\(\)\.then\(\(\) => (_interopRequireWildcard\(require\("[^"./][^"]*"\)\))\)(?!\.)/g,
+        '$1',
+      );
     if (next !== text) writeFileSync(file, next);
   }
 }
@@ -220,7 +229,7 @@ export default defineConfig(({ dts }) => ({
   target: 'node20',
   dts: false,
   onSuccess: async () => {
-    importFilesFromCommonJs();
+    repairImportsInCommonJs();
     writeInventory();
     if (dts !== false) await emitDeclarations();
   },

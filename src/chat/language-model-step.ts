@@ -2,7 +2,7 @@ import type * as Sdk from 'ai';
 import type { JSONSchema7, LanguageModel as AiLanguageModel, ModelMessage, ToolSet } from 'ai';
 import { base64Of } from '../core/crypto.js';
 import { ToolError } from '../core/errors.js';
-import { missingPackage } from '../core/issues.js';
+import { missingPackage, requireInstalled } from '../core/issues.js';
 import { isPlainObject, type Json } from '../core/plain-data.js';
 import type {
   LanguageModel,
@@ -30,9 +30,7 @@ export async function languageModelStep(
   model: LanguageModel,
   options: Readonly<Record<string, unknown>>,
 ): Promise<ModelStep> {
-  const ai = await import('ai').catch(
-    missingPackage('ai', 'Run npm install ai, or pass a function as the model.'),
-  );
+  const ai = await importAISDK();
   return async function* (request): AsyncGenerator<ModelPart> {
     const raw: RawInputs = [];
     const { toolChoice, tools } = request;
@@ -71,6 +69,14 @@ export async function languageModelStep(
       raw,
     );
   };
+}
+
+async function importAISDK(): Promise<typeof Sdk> {
+  try {
+    return requireInstalled(await import('ai'));
+  } catch (cause) {
+    return missingPackage('ai', 'Run npm install ai, or pass a function as the model.')(cause);
+  }
 }
 
 /**

@@ -29,11 +29,12 @@ export function refusal(header: string, issues: readonly Issue[]): ToolError {
 export const AWAIT = 'Await it first.';
 
 /**
- * Returns a handler for the `catch` of an optional package's `import()`. The handler throws
- * `MISSING_PACKAGE` with advice on what to install.
+ * Returns a function that throws `MISSING_PACKAGE` with advice on what to install.
  *
- * Attach the handler directly to an `import()` with a literal name. Bundlers then include an
- * installed package, and still work without the package.
+ * Write `await import()` with the package's literal name directly inside `try`, and call this
+ * function in its `catch`. Then every bundler includes an installed package and tolerates a missing
+ * one. webpack tolerates neither `import().catch()` nor a function around `import()`, and esbuild
+ * needs the `await`.
  */
 export function missingPackage(
   name: string,
@@ -46,6 +47,19 @@ export function missingPackage(
       { details: { package: name }, cause },
     );
   };
+}
+
+/**
+ * Returns the module of an optional package. Next builds with webpack put an empty module in place of
+ * a missing package.
+ *
+ * @throws Error if the module is empty, for the `catch` around its `import()`.
+ */
+export function requireInstalled<Module extends object>(module: Module): Module {
+  const content: unknown = 'default' in module ? module.default : module;
+  if (typeof content === 'object' && content !== null && Object.keys(content).length === 0)
+    throw new Error('The module is empty.');
+  return module;
 }
 
 /** Returns the string unchanged. @throws ToolError `INVALID_ARGUMENT` for anything else. */

@@ -1,6 +1,6 @@
 import type * as OpenTelemetryApi from '@opentelemetry/api';
 import { systemClock, type Clock } from '../core/clock.js';
-import { missingPackage } from '../core/issues.js';
+import { missingPackage, requireInstalled } from '../core/issues.js';
 import { once } from '../core/options.js';
 import type { ToolCall, ToolOutcome } from '../safety/calls.js';
 import type { ToolEntry } from '../tool/tool-definition.js';
@@ -55,9 +55,7 @@ const SECONDS = [
 export async function openTelemetry({
   clock = systemClock,
 }: { readonly clock?: Clock } = {}): Promise<Telemetry> {
-  const { metrics, SpanKind, SpanStatusCode, trace } = await import('@opentelemetry/api').catch(
-    missingPackage('@opentelemetry/api'),
-  );
+  const { metrics, SpanKind, SpanStatusCode, trace } = await importOpenTelemetry();
   const tracer = trace.getTracer(SCOPE);
   const duration = metrics.getMeter(SCOPE).createHistogram('gen_ai.execute_tool.duration', {
     description: 'Duration of tool calls',
@@ -96,6 +94,14 @@ export async function openTelemetry({
       );
     },
   };
+}
+
+async function importOpenTelemetry(): Promise<typeof OpenTelemetryApi> {
+  try {
+    return requireInstalled(await import('@opentelemetry/api'));
+  } catch (cause) {
+    return missingPackage('@opentelemetry/api')(cause);
+  }
 }
 
 /** Records a call's outcome on its span. @returns the error type, if the call failed. */

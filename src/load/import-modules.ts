@@ -1,6 +1,8 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import type * as TsxCjs from 'tsx/cjs/api';
+import type * as TsxEsm from 'tsx/esm/api';
 import { systemClock } from '../core/clock.js';
 import { ToolError } from '../core/errors.js';
 import { missingPackage } from '../core/issues.js';
@@ -59,7 +61,7 @@ export async function* importModules(
       return loader.import(path);
     }
     if (tsx !== undefined && isTypeScript(path) && !stripsTypes()) throw tsx.error;
-    return (await import(pathToFileURL(path).href)) as object;
+    return (await importInNode(pathToFileURL(path).href)) as object;
   };
   try {
     for (const file of files) {
@@ -90,18 +92,29 @@ export function isTypeScript(path: string): boolean {
  */
 const stripsTypes = () => Boolean(Reflect.get(process.features, 'typescript'));
 
-type Tsx = Awaited<ReturnType<typeof loadTsx>>;
+interface Tsx {
+  readonly esm: typeof TsxEsm;
+  readonly cjs: typeof TsxCjs;
+}
 
-async function loadTsx() {
-  const missing = missingPackage(
-    'tsx',
-    'TypeScript files need it: run npm install --save-dev tsx.',
-  );
-  const [esm, cjs] = await Promise.all([
-    import('tsx/esm/api').catch(missing),
-    import('tsx/cjs/api').catch(missing),
-  ]);
-  return { esm, cjs };
+async function loadTsx(): Promise<Tsx> {
+  try {
+    const [esm, cjs] = await Promise.all(['tsx/esm/api', 'tsx/cjs/api'].map(importInNode));
+    return { esm: esm as typeof TsxEsm, cjs: cjs as typeof TsxCjs };
+  } catch (cause) {
+    return missingPackage(
+      'tsx',
+      'TypeScript files need it: run npm install --save-dev tsx.',
+    )(cause);
+  }
+}
+
+/**
+ * Imports what bundlers must leave to Node: users' files, and tsx, which looks for its own files next
+ * to itself.
+ */
+function importInNode(specifier: string): Promise<unknown> {
+  return import(/* webpackIgnore: true */ /* turbopackIgnore: true */ /* @vite-ignore */ specifier);
 }
 
 /**
@@ -129,7 +142,7 @@ type TsxLoader = ReturnType<typeof createTsxLoader>;
  */
 function createTsxLoader({ esm, cjs }: Tsx, tsconfig: string | undefined, namespace: string) {
   const required = withTsconfig(tsconfig, () => cjs.register({ namespace }));
-  const imported = registered(() => esm.register({ namespace, tsconfig: tsconfig ?? false }));
+  const imported = esm.register({ namespace, tsconfig: tsconfig ?? false });
   return {
     async import(path: string): Promise<object> {
       const url = pathToFileURL(path).href;
@@ -141,18 +154,6 @@ function createTsxLoader({ esm, cjs }: Tsx, tsconfig: string | undefined, namesp
       await imported.unregister();
     },
   };
-}
-
-/** Registers tsx. tsx looks for its own files next to itself, which fails inside a bundle. */
-function registered<T>(register: () => T): T {
-  try {
-    return register();
-  } catch (error) {
-    return missingPackage(
-      'tsx',
-      "If you bundle your program, exclude tsx from the bundle: external: ['tsx'].",
-    )(error);
-  }
 }
 
 /**

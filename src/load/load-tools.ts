@@ -6,7 +6,8 @@ import { isToolError } from '../core/errors.js';
 import { invalidArgument } from '../core/issues.js';
 import { aFunction, checkOptions, milliseconds, text, type FieldsOf } from '../core/options.js';
 import { ToolMetadataRegistry } from '../registry/tool-metadata-registry.js';
-import type { ToolDefinition } from '../tool/tool-definition.js';
+import { findDefinitions, type ResolveInstance } from '../tool/find-definitions.js';
+import { entryOf, type ToolDefinition } from '../tool/tool-definition.js';
 import { importAdvice } from './import-advice.js';
 import {
   IMPORT_DEADLINE_MS,
@@ -47,12 +48,19 @@ export interface LoadedTools {
 export interface LoadOptions extends ImportOptions {
   /** The folder to which paths and globs are relative. @default process.cwd() */
   readonly cwd?: string | undefined;
+  /**
+   * Returns the instance of a class whose constructor takes arguments, for each call, as in the
+   * registry. Without `resolve`, such a class is a problem unless an instance is exported, too.
+   * @default none
+   */
+  readonly resolve?: ResolveInstance | undefined;
 }
 
 const OPTIONS = z.strictObject({
   cwd: text().default(() => process.cwd()),
   deadlineMs: milliseconds().default(IMPORT_DEADLINE_MS),
   onImport: aFunction<(file: string | undefined) => void>().optional(),
+  resolve: aFunction<ResolveInstance>().optional(),
 } satisfies FieldsOf<LoadOptions>);
 
 const GLOBS = z.array(text()).min(1);
@@ -90,7 +98,11 @@ export async function loadTools(
       globs,
       "Call loadTools('src/tools/**/*.ts').",
     );
-  const { cwd, ...importing } = checkOptions(OPTIONS, options, 'options of loadTools');
+  const {
+    cwd,
+    resolve: instanceOf,
+    ...importing
+  } = checkOptions(OPTIONS, options, 'options of loadTools');
   const registry = new ToolMetadataRegistry();
   const problems: LoadProblem[] = [];
   const matches = await Promise.all(
@@ -98,7 +110,7 @@ export async function loadTools(
   );
   const origins = new Map<string, Origin[]>();
   const withoutTools = new Set<string>();
-  const refused = new Map<object, RefusedClass & LoadProblem>();
+  const refused = new Map<object, RefusedClass & Pick<Origin, 'file' | 'tsconfig'>>();
   for await (const { file, tsconfig, module, error } of importModules(
     [...new Set(matches.flatMap(({ files }) => files))].sort(),
     cwd,
@@ -109,7 +121,7 @@ export async function loadTools(
       const exported = await finishInTime(toolsOfModule(module), importing.deadlineMs);
       if (exported.tools.length + exported.refused.length === 0) withoutTools.add(file);
       for (const each of exported.refused)
-        if (!refused.has(each.source)) refused.set(each.source, { ...each, file });
+        if (!refused.has(each.source)) refused.set(each.source, { ...each, file, tsconfig });
       for (const tool of exported.tools) {
         const reason = addTool(registry, origins, { ...tool, file, tsconfig });
         if (reason !== undefined) problems.push({ file, reason });
@@ -121,8 +133,11 @@ export async function loadTools(
   const all = [...origins.values()].flat();
   // A class that can't be instantiated here isn't a problem if another file exports an instance of
   // it.
-  for (const each of refused.values())
-    if (!isMade(each, all)) problems.push({ file: each.file, reason: each.reason });
+  for (const { reason, ...each } of refused.values()) {
+    if (isMade({ ...each, reason }, all)) continue;
+    if (instanceOf === undefined) problems.push({ file: each.file, reason });
+    else problems.push(...addUnmade(registry, origins, each, instanceOf));
+  }
   for (const { pattern, files } of matches)
     if (files.every((file) => withoutTools.has(file)))
       problems.push({ file: pattern, reason: files.length === 0 ? NO_FILES : NO_TOOLS });
@@ -131,6 +146,19 @@ export async function loadTools(
     problems,
     fileOf: new Map([...origins].map(([name, [first]]) => [name, first!.file])),
   };
+}
+
+/** Adds the tools of a class that `resolve` instantiates. @returns the tools that can't be added. */
+function addUnmade(
+  registry: ToolMetadataRegistry,
+  origins: Map<string, Origin[]>,
+  unmade: Pick<Origin, 'source' | 'file' | 'tsconfig'>,
+  instanceOf: ResolveInstance,
+): readonly LoadProblem[] {
+  return findDefinitions(unmade.source, { resolve: instanceOf }).flatMap((definition) => {
+    const reason = addTool(registry, origins, { ...unmade, entry: entryOf(definition) });
+    return reason === undefined ? [] : [{ file: unmade.file, reason }];
+  });
 }
 
 /**

@@ -92,6 +92,7 @@ export function tool(options: unknown, ...more: readonly unknown[]): unknown {
         who,
         '@tool on a class or a public method',
         isStandardContext(second) ? `a ${second.kind}` : describeValue(second ?? target),
+        isOtherDialect(second ?? target) ? COMPILE_LEGACY : undefined,
       );
     declare(who, place, resolved);
     return place.ofClass ? target : undefined;
@@ -168,7 +169,7 @@ export function assertClass(
       decorator,
       `${decorator} on a class`,
       describeValue(second ?? target),
-      advice,
+      isOtherDialect(second ?? target) ? COMPILE_LEGACY : advice,
     );
 }
 
@@ -183,6 +184,19 @@ function isStandardContext(value: unknown): value is DecoratorContext {
     typeof value === 'object' && value !== null && 'kind' in value && 'addInitializer' in value
   );
 }
+
+/**
+ * Returns true for what decorators of an earlier proposal get: an object with a `kind` but no
+ * `addInitializer`. Next compiles decorators like this by default.
+ */
+function isOtherDialect(value: unknown): boolean {
+  return (
+    typeof value === 'object' && value !== null && 'kind' in value && !isStandardContext(value)
+  );
+}
+
+const COMPILE_LEGACY =
+  'Your compiler uses an old draft of decorators. Add "experimentalDecorators": true to compilerOptions in tsconfig.json.';
 
 export function invalidDecoration(
   who: string,

@@ -146,3 +146,16 @@ it('tooldex lint omits the file from an annotation if the location is a pattern'
     expect.stringMatching(/^::error title=load-error::none\/\*\.ts: No TypeScript/),
   ]);
 });
+
+it('tooldex lint checks a class whose constructor takes arguments, without an instance', async () => {
+  const folder = folderOf({
+    'tools.mjs': `import { tool } from ${JSON.stringify(new URL('../../src/index.ts', import.meta.url).pathname)};
+      class Mail { constructor(client) { throw new Error('made'); } execute() {} }
+      export const Tool = tool({ name: 'mail.send', description: 'Sends a mail', inputSchema: {} })(Mail);`,
+  });
+  const { out } = await tooldex(['lint', '--tools', '*.mjs', '--json'], { cwd: folder });
+  expect(JSON.parse(out)).toContainEqual(
+    expect.objectContaining({ toolName: 'mail.send', rule: 'inferred-safety' }),
+  );
+  expect(out).not.toContain('load-error');
+});

@@ -101,8 +101,17 @@ it('tooldex stats counts the tools on every axis', async () => {
 });
 
 it('tooldex lint finds nothing to fix in the bundled tools', async () => {
-  expect(await run('lint')).toMatchObject({
+  expect(await run('lint', '--bundled')).toMatchObject({
     code: 0,
     out: expect.stringContaining('nothing to fix'),
+  });
+});
+
+it('tooldex lint without tools is a usage error that names --tools', async () => {
+  expect(await run('lint')).toMatchObject({
+    code: 2,
+    err: expect.stringContaining(
+      'Expected tools to check, got none. Name the files with your tools: --tools',
+    ),
   });
 });

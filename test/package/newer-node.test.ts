@@ -5,11 +5,20 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { DEADLINE_MS, NODE_22, NODE_24 } from '../programs.js';
+import { BUNDLERS, DEADLINE_MS, NODE_22, NODE_24 } from '../programs.js';
 import { install } from './consumer.js';
 import { SURFACE } from './surface.js';
 
 const NODES = { 22: NODE_22, 24: NODE_24 };
+const OTHERS: Readonly<Record<string, readonly [file: string, ...args: string[]]>> = {
+  Bun: [join(BUNDLERS, '@oven/bun-linux-x64/bin/bun')],
+  Deno: [
+    join(BUNDLERS, '@deno/linux-x64-glibc/deno'),
+    'run',
+    '--allow-all',
+    '--node-modules-dir=manual',
+  ],
+};
 const folder = realpathSync(mkdtempSync(join(tmpdir(), 'tooldex-newer-node-')));
 const work = join(folder, 'work');
 
@@ -123,7 +132,7 @@ describe.each(Object.entries(NODES))('the built package on Node %s', (version, n
   it.skipIf(skips).each([
     ['list', '--json'],
     ['search', 'which files mention the parser', '--json'],
-    ['lint', '--json'],
+    ['lint', '--bundled', '--json'],
     ['run', 'calculate', '--input', '{"expression":"6*7"}'],
   ])(
     'prints the same output for tooldex %s as on Node 20 (skipped without npm ci --prefix test/node22)',
@@ -131,6 +140,16 @@ describe.each(Object.entries(NODES))('the built package on Node %s', (version, n
       const shown = await run(node, cli, ...args);
       expect(shown.length).toBeGreaterThan(1);
       expect(shown).toBe(await runHere(cli, ...args));
+    },
+  );
+});
+
+describe.each(Object.entries(OTHERS))('the built package on %s', (_, [file, ...args]) => {
+  it.skipIf(!existsSync(file))(
+    'loads every entry point and selects, runs, approves, chats, and serves as on Node 20 (skipped without npm ci --prefix test/bundlers)',
+    async () => {
+      const program = join(folder, 'program.mjs');
+      expect(await run(file, ...args, program)).toBe(await runHere(program));
     },
   );
 });

@@ -124,3 +124,14 @@ describe("a mistake in a tool's options", () => {
     expect(messageOf(() => defineTool({ ...LEAST, ...options } as never))).toContain(help);
   });
 });
+
+describe('decorators that Next compiles without experimentalDecorators', () => {
+  it.each([
+    ['a class', { kind: 'class', elements: [] }],
+    ['a method', { kind: 'method', key: 'find', placement: 'prototype', descriptor: {} }],
+  ])('@tool on %s names the line to add to tsconfig.json', (_, descriptor) => {
+    expect(messageOf(() => tool(LEAST)(descriptor as never))).toContain(
+      'Add "experimentalDecorators": true to compilerOptions in tsconfig.json.',
+    );
+  });
+});

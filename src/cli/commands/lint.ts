@@ -8,12 +8,13 @@ import {
   type LintFinding,
   type LintRules,
 } from '../../registry/lint/lint-tools.js';
+import { ToolError } from '../../core/errors.js';
 import { normalizeLabel } from '../../tool/metadata-schema.js';
 import { command, print } from '../command/command.js';
 import { lintRulesFor } from '../load/lint-settings.js';
 import { loadRegistry } from '../load/load-registry.js';
 import type { LoadedRegistry } from '../load/loaded-registry.js';
-import { FORMAT_OPTIONS, list, TOOL_OPTIONS } from '../command/options.js';
+import { flag, FORMAT_OPTIONS, list, TOOL_OPTIONS, type ToolPlaces } from '../command/options.js';
 import { EXIT } from '../terminal/exit-codes.js';
 import { amountOf } from '../terminal/table.js';
 import {
@@ -31,16 +32,24 @@ export const commands = {
     options: {
       ...TOOL_OPTIONS,
       ...FORMAT_OPTIONS,
+      bundled: flag('check the bundled tools', {
+        excludes: ['tools', 'manifests', 'mcp', 'openapi'],
+      }),
       rule: list(
         '<name=severity>',
         'set a rule to off, warning or error, like lint.rules in tooldex.config.json',
       ),
     },
-    examples: ['lint', 'lint --tools ./tools --format github', 'lint --rule no-keywords=off'],
+    examples: [
+      'lint --tools ./tools',
+      'lint --tools ./tools --format github',
+      'lint --rule no-keywords=off',
+    ],
     run: async (context) => {
       const { cwd, options } = context;
+      assertPlace(options);
       const rules = await lintRulesFor(cwd, options.rule);
-      const loaded = await loadRegistry(context, { everyone: true });
+      const loaded = await loadRegistry(context, { everyone: true, resolve: noInstance });
       try {
         const lines = await linesIn(loaded.fileOf.values(), cwd);
         const findings = [
@@ -60,6 +69,27 @@ export const commands = {
     },
   }),
 };
+
+/** @throws ToolError `INVALID_ARGUMENT` if the options name no tools. */
+function assertPlace({
+  bundled,
+  tools,
+  manifests,
+  mcp,
+  openapi,
+}: ToolPlaces & { readonly bundled?: boolean | undefined }): void {
+  if (bundled === true || [tools, manifests, mcp, openapi].some((place) => place !== undefined))
+    return;
+  throw new ToolError(
+    'INVALID_ARGUMENT',
+    'Expected tools to check, got none. Name the files with your tools: --tools "src/tools/**/*.ts". To check the bundled tools, use --bundled.',
+  );
+}
+
+/** Lint reads metadata only, so classes that need arguments aren't instantiated. */
+function noInstance(): never {
+  throw new ToolError('NOT_EXECUTABLE', 'Lint runs no tools.');
+}
 
 /** Lints the tools. Each persona's tools are linted together with the shared tools. */
 function lintLoaded({ registry, owned }: LoadedRegistry, rules: LintRules): readonly LintFinding[] {

@@ -12,6 +12,7 @@ import { EXIT } from '../terminal/exit-codes.js';
 import { amountOf } from '../terminal/table.js';
 import { paint, placeText, plainLine, report, type Terminal } from '../terminal/terminal.js';
 import { wrongUsage } from '../terminal/wrong-usage.js';
+import type { ResolveInstance } from '../../tool/find-definitions.js';
 import type { LoadedRegistry } from './loaded-registry.js';
 
 interface LoadChoice {
@@ -20,6 +21,11 @@ interface LoadChoice {
    * that inspect tools, because a call needs one persona.
    */
   readonly everyone?: boolean;
+  /**
+   * Returns the instances of classes whose constructor takes arguments. Set `resolve` only for
+   * commands that run no tools.
+   */
+  readonly resolve?: ResolveInstance;
   /** Answers questions from MCP servers. */
   readonly onElicit?: OnElicit;
 }
@@ -70,7 +76,7 @@ export function reportProblems(terminal: Terminal, problems: readonly LoadProble
  */
 export async function loadRegistry(
   { terminal, cwd, imports, options }: LoadContext,
-  { everyone = false, onElicit }: LoadChoice = {},
+  { everyone = false, onElicit, resolve }: LoadChoice = {},
 ): Promise<LoadedRegistry> {
   const { tools: patterns, manifests, mcp, openapi, root } = options;
   const registry = new ToolMetadataRegistry();
@@ -98,7 +104,7 @@ export async function loadRegistry(
   }
   if (patterns !== undefined) {
     const { loadTools } = await import('../../load/load-tools.js');
-    add(await loadTools(patterns, { ...imports, cwd }));
+    add(await loadTools(patterns, { ...imports, cwd, resolve }));
   }
   const described =
     manifests === undefined

@@ -314,12 +314,12 @@ type LangChain = Pick<typeof Tools, 'DynamicStructuredTool'> &
   Pick<typeof Schemas, 'toJsonSchema'>;
 
 async function importLangChain(): Promise<LangChain> {
-  const missing = missingPackage('@langchain/core');
-  const [{ DynamicStructuredTool }, { ToolMessage, isDirectToolOutput }, { toJsonSchema }] =
-    await Promise.all([
-      import('@langchain/core/tools').catch(missing),
-      import('@langchain/core/messages/tool').catch(missing),
-      import('@langchain/core/utils/json_schema').catch(missing),
-    ]);
-  return { DynamicStructuredTool, ToolMessage, isDirectToolOutput, toJsonSchema };
+  try {
+    const { DynamicStructuredTool } = await import('@langchain/core/tools');
+    const { ToolMessage, isDirectToolOutput } = await import('@langchain/core/messages/tool');
+    const { toJsonSchema } = await import('@langchain/core/utils/json_schema');
+    return { DynamicStructuredTool, ToolMessage, isDirectToolOutput, toJsonSchema };
+  } catch (cause) {
+    return missingPackage('@langchain/core')(cause);
+  }
 }

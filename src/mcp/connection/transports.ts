@@ -7,7 +7,7 @@ import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client';
 import type * as McpStdio from '@modelcontextprotocol/client/stdio';
 import type * as Ws from 'ws';
 import { ToolError } from '../../core/errors.js';
-import { missingPackage } from '../../core/issues.js';
+import { missingPackage, requireInstalled } from '../../core/issues.js';
 import { publicMessage } from '../../core/public-message.js';
 import type { ServerLogin } from '../login/server-login.js';
 import { cleanText } from '../translate/foreign-text.js';
@@ -28,14 +28,27 @@ export interface McpPackages {
 
 export const MCP_PACKAGES: McpPackages = Object.freeze({
   // The module is cached, because every call needs it and even a repeated import takes time.
-  client: once(() =>
-    import('@modelcontextprotocol/client').catch(missingPackage('@modelcontextprotocol/client')),
-  ),
-  stdio: () =>
-    import('@modelcontextprotocol/client/stdio').catch(
-      missingPackage('@modelcontextprotocol/client'),
-    ),
-  ws: () => import('ws').catch(missingPackage('ws')),
+  client: once(async () => {
+    try {
+      return requireInstalled(await import('@modelcontextprotocol/client'));
+    } catch (cause) {
+      return missingPackage('@modelcontextprotocol/client')(cause);
+    }
+  }),
+  stdio: async () => {
+    try {
+      return await import('@modelcontextprotocol/client/stdio');
+    } catch (cause) {
+      return missingPackage('@modelcontextprotocol/client')(cause);
+    }
+  },
+  ws: async () => {
+    try {
+      return requireInstalled(await import('ws'));
+    } catch (cause) {
+      return missingPackage('ws')(cause);
+    }
+  },
 });
 
 /**

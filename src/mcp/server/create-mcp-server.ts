@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import type { Readable, Writable } from 'node:stream';
 import { systemClock } from '../../core/clock.js';
 import { ToolError } from '../../core/errors.js';
-import { missingPackage } from '../../core/issues.js';
+import { missingPackage, requireInstalled } from '../../core/issues.js';
 import { checkOptions, once } from '../../core/options.js';
 import { ToolExecutor } from '../../execution/tool-executor.js';
 import { hostsFor } from '../../host/addresses.js';
@@ -251,10 +251,11 @@ const NO_CONVERSATION =
   'Requests without a session have no conversation, so the policy can\'t track what their calls read. Return a conversationId from "context".';
 
 async function importServerSdk(): Promise<ServerSdk> {
-  const missing = missingPackage('@modelcontextprotocol/server');
-  const [sdk, { serveStdio, StdioServerTransport }] = await Promise.all([
-    import('@modelcontextprotocol/server').catch(missing),
-    import('@modelcontextprotocol/server/stdio').catch(missing),
-  ]);
-  return { ...sdk, serveStdio, StdioServerTransport };
+  try {
+    const sdk = requireInstalled(await import('@modelcontextprotocol/server'));
+    const { serveStdio, StdioServerTransport } = await import('@modelcontextprotocol/server/stdio');
+    return { ...sdk, serveStdio, StdioServerTransport };
+  } catch (cause) {
+    return missingPackage('@modelcontextprotocol/server')(cause);
+  }
 }

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { ToolError } from '../../core/errors.js';
-import { expectedGot, missingPackage } from '../../core/issues.js';
+import { expectedGot, missingPackage, requireInstalled } from '../../core/issues.js';
 import {
   checkOptions,
   milliseconds,
@@ -126,8 +126,7 @@ export async function clientMaker({
 }: CheckedRedisOptions): Promise<MakeRedisClient> {
   const createClient: (settings: object) => unknown =
     client === undefined
-      ? (await import('redis').catch(missingPackage('redis', 'Run npm install redis@5.')))
-          .createClient
+      ? (await importRedis()).createClient
       : (settings) => client.duplicate(settings);
   const { socket } = (client?.options ?? {}) as { readonly socket?: object };
   return (reconnectStrategy) =>
@@ -144,6 +143,14 @@ export async function clientMaker({
         reconnectStrategy,
       },
     }) as RedisClient;
+}
+
+async function importRedis() {
+  try {
+    return requireInstalled(await import('redis'));
+  } catch (cause) {
+    return missingPackage('redis', 'Run npm install redis@5.')(cause);
+  }
 }
 
 /** Returns true for a Redis URL. */
