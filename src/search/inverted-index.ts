@@ -319,7 +319,7 @@ export class InvertedIndex {
  * Returns all texts of a tool as pieces, by field.
  *
  * Words in different pieces aren't adjacent. The first piece of the name field is the name itself,
- * followed by its aliases.
+ * followed by its aliases and its title.
  */
 function textOf(entry: ToolEntry): readonly (readonly string[])[] {
   const properties = entry.inputJsonSchema['properties'];
@@ -328,7 +328,7 @@ function textOf(entry: ToolEntry): readonly (readonly string[])[] {
       ? (Object.entries(properties) as [string, unknown][])
       : [];
   return [
-    [entry.name, ...entry.aliases],
+    [entry.name, ...entry.aliases, ...titleOf(entry)],
     [...entry.keywords, ...entry.mandatoryKeywords],
     entry.examples,
     [entry.description],
@@ -336,6 +336,11 @@ function textOf(entry: ToolEntry): readonly (readonly string[])[] {
     parameters.map(([name]) => name),
     parameters.map(([, schema]) => descriptionOf(schema)),
   ];
+}
+
+function titleOf({ metadata }: ToolEntry): readonly string[] {
+  const title = metadata?.['title'];
+  return typeof title === 'string' ? [title] : [];
 }
 
 function descriptionOf(schema: unknown): string {

@@ -90,11 +90,6 @@ const SENTENCE_START = /(?:^|[.!?:\n"“])\s{0,3}$/u;
 const CAPITALIZED = /^\p{Lu}/u;
 const DIGITS = /^\p{N}+$/u;
 /**
- * The maximum number of digits in a number. Longer numbers are values, not words that describe a
- * tool.
- */
-const LONGEST_NUMBER = 2;
-/**
  * The maximum number of words whose spelling is corrected. The count is limited instead of the
  * time, so that results don't depend on the machine.
  */
@@ -136,7 +131,6 @@ export function parseQuery(text: string): Query {
   };
   for (const match of read.matchAll(WORD)) {
     const [written] = match;
-    if (DIGITS.test(written) && written.length > LONGEST_NUMBER) continue;
     const value = valueAt[match.index]! * formWeight(written, match.index, read);
     const { words, identifiers } = searchWords(written);
     for (const word of words) {

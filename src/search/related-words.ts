@@ -97,7 +97,7 @@ const SYNONYMS =
  * Words of one family that stemming doesn't unify. Words of one family are treated like synonyms.
  */
 const WORD_FAMILIES =
-  'calculate calculation calculator | translate translation translator | convert conversion converter | generate generation generator | ' +
+  'calculate calculation calculator | multiply multiplication multiplier | divide division divisor | subtract subtraction | translate translation translator | convert conversion converter | generate generation generator | ' +
   'create creation creator | analyze analysis analyzer analytics | predict prediction forecast | classify classification classifier | ' +
   'recognize recognition | detect detection detector | extract extraction | validate validation validator | verify verification | ' +
   'register registration | subscribe subscription subscriber | pay payment payable | book booking | transfer transmission | optimize optimization | ' +

@@ -1,4 +1,5 @@
 import { LIMITS } from '../core/limits.js';
+import { once } from '../core/options.js';
 
 /** A word in lowercase, and its parts if it's an identifier. */
 export interface Word {
@@ -35,6 +36,33 @@ const HUMP = /(?<=[\p{Ll}\p{N}])(?=\p{Lu})|(?<=\p{Lu})(?=\p{Lu}\p{Ll})/gu;
  */
 const LETTER_DIGIT = /(?<=\p{L})(?=\p{N})|(?<=\p{N})(?=\p{L})/u;
 
+/**
+ * Matches a character, with its marks, of a script that doesn't put spaces between words, or that
+ * joins particles to them (Korean).
+ */
+const UNSPACED =
+  /[\p{scx=Han}\p{scx=Hiragana}\p{scx=Katakana}\p{scx=Hangul}\p{scx=Thai}\p{scx=Lao}\p{scx=Khmer}\p{scx=Myanmar}]\p{M}*/gu;
+/** Matches the scripts among them whose words are too long to be recognized by two characters. */
+const WITH_LONG_WORDS = /[\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u;
+/** Matches the marks on letters that people leave out when they type, and the letters themselves. */
+const ACCENTS = /(?<=[\p{Script=Latin}\p{Script=Greek}\p{Script=Arabic}\p{Script=Hebrew}])\p{M}+/gu;
+/** Letters that people replace, although Unicode doesn't decompose them. */
+const REPLACED: Readonly<Record<string, string>> = {
+  đ: 'd',
+  ð: 'd',
+  ł: 'l',
+  ø: 'o',
+  ı: 'i',
+  ß: 'ss',
+  æ: 'ae',
+  œ: 'oe',
+  ё: 'е',
+  ة: 'ه',
+  ى: 'ي',
+  ـ: '',
+};
+const REPLACEABLE = /[đðłøıßæœёةىـ]/gu;
+
 /** English words that are too common to say anything about which tool is meant. */
 export const STOP_WORDS: ReadonlySet<string> = new Set(
   (
@@ -63,11 +91,30 @@ export function readableText(text: string): string {
  */
 export function splitWords(text: string): Word[] {
   const words: Word[] = [];
-  for (const [written] of text.normalize('NFKC').matchAll(WORD)) {
-    const whole = lowerCase(written);
-    words.push({ whole, parts: written === whole ? [whole] : written.split(HUMP).map(lowerCase) });
-  }
+  for (const [written] of text.normalize('NFKC').matchAll(WORD))
+    for (const section of sectionsOf(written)) {
+      const whole = lowerCase(section);
+      words.push({
+        whole,
+        parts: section === whole ? [whole] : section.split(HUMP).map(lowerCase),
+      });
+    }
   return words;
+}
+
+const ASCII = /^\p{ASCII}*$/u;
+
+/**
+ * Splits what stands between two spaces into single characters of scripts without spaces, and the
+ * words around them: `iPhone退款` into `iPhone`, `退`, and `款`. A keyword in such a script is found
+ * wherever its characters stand next to each other, whatever a dictionary says about the sentence.
+ */
+function sectionsOf(written: string): readonly string[] {
+  if (ASCII.test(written)) return [written];
+  return written
+    .replace(UNSPACED, ' $& ')
+    .split(' ')
+    .filter((section) => section !== '');
 }
 
 /**
@@ -77,12 +124,66 @@ export function splitWords(text: string): Word[] {
 export function searchWords(text: string): SearchWords {
   const words: string[] = [];
   const identifiers: string[] = [];
-  for (const { whole, parts } of splitWords(text)) {
+  for (const [written] of text.normalize('NFKC').matchAll(WORD)) {
+    if (isUnspaced(written)) {
+      words.push(...unspacedWords(written));
+      continue;
+    }
+    const whole = folded(lowerCase(written));
+    const parts =
+      written === whole ? [whole] : written.split(HUMP).map((part) => folded(lowerCase(part)));
     for (const part of parts)
       for (const piece of part.split(LETTER_DIGIT)) if (!STOP_WORDS.has(piece)) words.push(piece);
-    if (parts.length > 1) identifiers.push(whole);
+    if (parts.length > 1 || LETTER_DIGIT.test(whole)) identifiers.push(whole);
   }
   return { words, identifiers };
+}
+
+function isUnspaced(written: string): boolean {
+  return !ASCII.test(written) && written.search(UNSPACED) !== -1;
+}
+
+/**
+ * Splits text that contains a script without spaces. Words of Southeast Asian scripts come from the
+ * runtime's dictionary; all others are pairs of neighbouring characters, which need no dictionary.
+ */
+function unspacedWords(written: string): readonly string[] {
+  if (WITH_LONG_WORDS.test(written) && segmenter() !== undefined)
+    return [...segmenter()!.segment(written)].map(({ segment }) => lowerCase(segment));
+  const words: string[] = [];
+  let run: string[] = [];
+  const endRun = () => {
+    if (run.length === 1) words.push(run[0]!);
+    for (let at = 1; at < run.length; at++) words.push(run[at - 1]! + run[at]!);
+    run = [];
+  };
+  for (const section of sectionsOf(written)) {
+    if (isUnspaced(section)) {
+      run.push(section);
+      continue;
+    }
+    endRun();
+    words.push(...searchWords(section).words);
+  }
+  endRun();
+  return words;
+}
+
+/** Returns the runtime's word segmenter, or `undefined` if it has none. */
+const segmenter = once((): Intl.Segmenter | undefined =>
+  typeof Intl === 'object' && 'Segmenter' in Intl
+    ? new Intl.Segmenter('en', { granularity: 'word' })
+    : undefined,
+);
+
+/** Removes accents and other marks that people leave out when they type. */
+function folded(word: string): string {
+  if (ASCII.test(word)) return word;
+  return word
+    .normalize('NFD')
+    .replace(ACCENTS, '')
+    .normalize('NFC')
+    .replace(REPLACEABLE, (letter) => REPLACED[letter] ?? letter);
 }
 
 /**
@@ -141,9 +242,22 @@ function dropPastAndGerund(word: string): string {
       : undefined;
   if (base === undefined || base.length < 2 || !hasVowel(base)) return word;
   if (base.length === 2 || /(?:at|bl|iz)$/.test(base)) return `${base}e`; // used, using → use
-  if (base.at(-1) === base.at(-2) && !isVowel(base, base.length - 1) && !/[lsz]$/.test(base))
+  if (
+    base.at(-1) === base.at(-2) &&
+    !isVowel(base, base.length - 1) &&
+    !/[lsz]$/.test(base) &&
+    !(word.endsWith('ing') && isVowelAndDouble(base))
+  )
     return base.slice(0, -1);
   return measure(base) === 1 && endsShort(base) ? `${base}e` : base;
+}
+
+/**
+ * Returns true for words such as `add`, `egg`, and `odd`, whose last letter isn't doubled by -ing. The
+ * past form is left alone, because descriptions say "added in 2018" of everything.
+ */
+function isVowelAndDouble(word: string): boolean {
+  return word.length === 3 && isVowel(word, 0);
 }
 
 function yToI(word: string): string {

@@ -33,17 +33,22 @@ const optionsSchema = once(() =>
 );
 
 const Input = once(() =>
-  z.object({
-    query: z
-      .string()
-      .optional()
-      .describe('What you want to do, in a few words. Finds tools for it.'),
-    names: z
-      .array(z.string().max(LIMITS.labelLength))
-      .max(20)
-      .optional()
-      .describe('Names of tools whose full description and parameters you want to see'),
-  }),
+  z
+    .object({
+      query: z
+        .string()
+        .optional()
+        .describe('What you want to do, in a few words. Finds tools for it.'),
+      names: z
+        .array(z.string().max(LIMITS.labelLength))
+        .max(20)
+        .optional()
+        .describe('Names of tools whose full description and parameters you want to see'),
+    })
+    .refine(
+      ({ query = '', names = [] }) => query.trim() !== '' || names.length > 0,
+      'what you want to do as query, such as "send an email", or names of tools',
+    ),
 );
 
 /**

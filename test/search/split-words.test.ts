@@ -21,7 +21,9 @@ describe('splitWords', () => {
     ['naïve Ünïcode', ['naïve', 'ünïcode']],
     ['naïve'.normalize('NFD'), ['naïve']],
     ['إظهار الملف', ['إظهار', 'الملف']],
-    ['搜索 文件', ['搜索', '文件']],
+    ['搜索 文件iPhone', ['搜', '索', '文', '件', 'iphone']],
+    ['メール', ['メ', 'ー', 'ル']],
+    ['ที่นี่', ['ที่', 'นี่']],
     ['\ud800 broken \udfff', ['broken']],
     ['run🔥tests', ['run', 'tests']],
   ])('splits %j into the words %j', (text, expected) => {

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import {
   createToolSearchTool,
+  ToolExecutor,
   selectTools,
   type ToolMetadataRegistry,
   type ToolSearchOptions,
@@ -138,10 +139,25 @@ describe('the find_tools tool', () => {
     const accepts = async (input: unknown) =>
       (await schema['~standard'].validate(input)).issues === undefined;
     expect(await accepts({ query: 'x', names: ['a'] })).toBe(true);
-    expect(await accepts({})).toBe(true);
     expect(await accepts({ names: Array.from({ length: 21 }, () => 'a') })).toBe(false);
     expect(await accepts({ names: ['a'.repeat(10_000)] })).toBe(false);
   });
+
+  it.each([[{}], [{ query: ' ' }], [{ names: [] }]])(
+    'tells a model that asks for %j what to ask',
+    async (input) => {
+      const registry = registryOf();
+      registry.register(createToolSearchTool(registry));
+      expect(
+        await new ToolExecutor({ registry }).execute({ id: '1', name: 'find_tools', input }),
+      ).toMatchObject({
+        code: 'INVALID_INPUT',
+        message: expect.stringContaining(
+          'what you want to do as query, such as "send an email", or names of tools',
+        ) as string,
+      });
+    },
+  );
 
   it('needs no approval, fits every limit, and is guaranteed in every selection', () => {
     const registry = registryOf();
