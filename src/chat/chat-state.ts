@@ -58,7 +58,6 @@ const approval = z.strictObject({
   noPreview: z.string().optional(),
   expiresAt: time,
   storeIdentity: z.string(),
-  signature: z.string(),
 });
 const pending = z.discriminatedUnion('kind', [
   approval,

@@ -6,7 +6,7 @@ import { isRepeatable } from '../execution/call-worker.js';
 import type { ToolExecutor } from '../execution/tool-executor.js';
 import { untilAborted } from '../execution/with-deadline.js';
 import type { ToolMetadataRegistry } from '../registry/tool-metadata-registry.js';
-import { previewDigestOf } from '../safety/approvals.js';
+import { previewDigestOf } from '../core/preview.js';
 import type { Confirmation, PendingApproval, ToolOutcome } from '../safety/calls.js';
 import { readOutcome } from '../safety/read-outcome.js';
 import { isToolResult } from '../tool/outcome.js';
