@@ -122,6 +122,7 @@ const progress = z.discriminatedUnion('state', [
     pending: approval as unknown as z.ZodType<PendingApproval>,
     input,
     grant: z.custom<GrantScope>(isPlainObject, 'the scope of a grant').exactOptional(),
+    by: z.string().exactOptional(),
   }),
   /** `end` means that the run ends with this turn. */
   z.strictObject({

@@ -1,6 +1,6 @@
 import { isToolError, ToolError } from '../core/errors.js';
 import { previewDigestOf, type Shown } from '../core/preview.js';
-import { describeValue, isPlainObject, type Json } from '../core/plain-data.js';
+import { describeValue, isPlainObject } from '../core/plain-data.js';
 import type {
   Confirm,
   Decision,
