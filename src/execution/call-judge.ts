@@ -38,7 +38,7 @@ export interface AcceptedCall {
 }
 
 /** The decision about a call and the facts behind it. */
-interface Judged {
+export interface Judged {
   readonly decision: Decision;
   /** The grant that allows the call. Without the grant, the user would be asked `question`. */
   readonly grant?: Grant;

@@ -25,7 +25,7 @@ import { Signer } from '../safety/signer.js';
 import { WaitingCalls, withAnswer, type WaitingFilter } from '../safety/waiting-calls.js';
 import { MemoryStateStore } from '../state/memory-state-store.js';
 import type { StateStore } from '../state/state-store.js';
-import type { ToolDefinition } from '../tool/tool-definition.js';
+import type { ToolDefinition, ToolEntry } from '../tool/tool-definition.js';
 import type { SchemaInput, ToolSchema } from '../tool/tool-schema.js';
 import { Asking, type ApprovalMetrics } from './asking.js';
 import { Arounds, type Around } from './around.js';
@@ -38,9 +38,10 @@ import {
   refusal,
   type AcceptedCall,
   type DecidedCall,
+  type Judged,
 } from './call-judge.js';
 import { CallLog } from './call-log.js';
-import { CallWorker } from './call-worker.js';
+import { CallWorker, type StartingCall } from './call-worker.js';
 import { ConversationLabels } from './conversation-labels.js';
 import {
   checkExecutorOptions,
@@ -59,7 +60,7 @@ import { failure } from './read-result.js';
 import { runBatches } from './run-batches.js';
 import { RepeatGuard } from './repeat-guard.js';
 import { ResultCache } from './result-cache.js';
-import { NO_BATCH, RunningCall, type Batch } from './running-call.js';
+import { NO_BATCH, RunningCall, type ApprovedCall, type Batch } from './running-call.js';
 import { observeCall } from './telemetry.js';
 import type { TypedOutcome } from './typed-outcome.js';
 import { watchAnswers } from './watch-answers.js';
@@ -220,21 +221,20 @@ export class ToolExecutor {
     if (decision.verdict === 'deny') return denied(decision);
     assertUsable(run, entry);
 
+    const { conversationId } = run.options;
     const asksUser = decision.verdict === 'confirm' || entry.manual || run.approved || grant;
     const found = asksUser ? await this.#asking.find(run, call, decision) : undefined; // Other calls don't look into the store.
     if (found?.is === 'ended') return found.outcome; // Denied, answered, or still waiting for an answer.
     const approved = found?.is === 'approved' ? found : undefined;
     if (approved?.edited && !run.approved) return this.#carryOut(run.with(approved)); // The user's arguments are judged from the top.
-    const question = found?.is === 'approved' ? undefined : found;
-    if (!approved && question?.is !== 'open' && !entry.manual)
-      this.#repeats.admit(run.options.conversationId, entry, raw);
-    if (decision.verdict === 'confirm' && !approved && !entry.manual) {
+    if (!entry.manual && (!found || found.is === 'used')) this.#admit(run, entry, raw); // Approved calls were counted when the user was asked.
+    if (decision.verdict === 'confirm' && !entry.manual && found?.is !== 'approved') {
       const preview = () => this.#preview(run, call);
-      const answer = await this.#asking.ask(run, call, decision, question, preview);
+      const answer = await this.#asking.ask(run, call, decision, found, preview);
       return answer.is === 'ended' ? answer.outcome : this.#carryOut(run.with(answer)); // Judged as things are now.
     }
-    const labelling = this.#labels.note(run, call, judged.flow);
-    if (labelling !== undefined) await labelling;
+    if (conversationId !== undefined || !entry.inferred.includes('reads'))
+      await this.#labels.note(run, call, judged.flow);
     if (entry.manual) {
       this.#cache.dropAfter(entry); // Makes results stale now, because the executor can't know when the user does the work.
       return this.#asking.wait(run, entry, run.pendingManual(entry, raw));
@@ -244,25 +244,9 @@ export class ToolExecutor {
 
     const arounds = this.#arounds.current;
     const work = () =>
-      this.#places.within(entry, run.options.signal, async (place) => {
-        assertSame(this.#frame, run, entry);
-        if (approved && entry.preview) {
-          const shown = await this.#preview(run, call, place);
-          if (this.#asking.isOutdated(run, approved, shown))
-            return this.#askAgain(run, call, decision, shown, approved.pending);
-        }
-        if (!approved && grant && !(await this.#asking.useGrant(run, grant)))
-          return this.#askAgain(run, call, judged.question!, await this.#preview(run, call, place));
-        if (this.#budgets) await this.#budgets.spend(entry, run.options);
-        if (run.options.onStart) await run.options.onStart(run.call);
-        assertSame(this.#frame, run, entry);
-        if (approved) await this.#asking.use(run, approved); // Used last, so that a refused call doesn't use it up.
-        assertWanted(run.options.signal, entry.name);
-        this.#repeats.started(run.options.conversationId, entry, raw);
-        const isApproved = approved !== undefined;
-        const body = await this.#worker.run(run, { ...call, isApproved, arounds, place });
-        return body.status === 'ask_user' ? this.#asking.wait(run, entry, body.pending) : body;
-      });
+      this.#places.within(entry, run.options.signal, (place) =>
+        this.#start(run, { ...call, approved, arounds, place }, judged),
+      );
     return approved || entry.cacheTtlMs === undefined
       ? work()
       : untilAborted(
@@ -270,6 +254,42 @@ export class ToolExecutor {
           run.options.signal,
           entry.name,
         );
+  }
+
+  /** Counts a call of a conversation. @throws ToolError `LOOP_DETECTED`. */
+  #admit({ options }: RunningCall, entry: ToolEntry, raw: Json): void {
+    const { conversationId } = options;
+    if (conversationId !== undefined) this.#repeats.admit(conversationId, entry, raw);
+  }
+
+  /** Runs a call that has its place. Every line may end the call, and the approval is used last. */
+  async #start(
+    run: RunningCall,
+    {
+      approved,
+      ...call
+    }: Omit<StartingCall, 'isApproved'> & { approved?: ApprovedCall | undefined },
+    { decision, grant, question }: Judged,
+  ): Promise<OutcomeBody> {
+    const { entry, raw, place } = call;
+    const { conversationId, onStart, signal } = run.options;
+    assertSame(this.#frame, run, entry);
+    if (approved && entry.preview) {
+      const shown = await this.#preview(run, call, place);
+      if (this.#asking.isOutdated(run, approved, shown))
+        return this.#askAgain(run, call, decision, shown, approved.pending);
+    }
+    if (!approved && grant && !(await this.#asking.useGrant(run, grant)))
+      return this.#askAgain(run, call, question!, await this.#preview(run, call, place));
+    if (this.#budgets) await this.#budgets.spend(entry, run.options);
+    if (onStart) await onStart(run.call);
+    assertSame(this.#frame, run, entry);
+    if (approved) await this.#asking.use(run, approved);
+    assertWanted(signal, entry.name);
+    if (conversationId !== undefined) this.#repeats.started(conversationId, entry, raw);
+    const isApproved = approved !== undefined;
+    const body = await this.#worker.run(run, { ...call, isApproved });
+    return body.status === 'ask_user' ? this.#asking.wait(run, entry, body.pending) : body;
   }
 
   async #askAgain(
@@ -307,16 +327,17 @@ export class ToolExecutor {
         'INVALID_ARGUMENT',
         `Several of these ${own.length} calls have the same id, so their outcomes can't be told apart. Give each call a unique id.`,
       );
-    const { batches } = await planCalls(this.registry, own);
     const { conversationId } = options;
     const flow =
       conversationId === undefined ? undefined : await this.#labels.assumed(conversationId);
     const outcomes = new Array<ToolOutcome>(own.length);
-    await runBatches(batches, async (position, turn) => {
+    const runOne = async (position: number, turn?: Batch['turn']) => {
       const outcome = await this.#run(own[position]!, options, { flow, turn });
       outcomes[position] = outcome;
       await onOutcome?.(outcome);
-    });
+    };
+    if (own.length === 1) await runOne(0);
+    else await runBatches((await planCalls(this.registry, own)).batches, runOne);
     return Object.freeze(outcomes);
   }
 
@@ -371,7 +392,7 @@ export class ToolExecutor {
         return withAnswer(await this.#asking.keep(run, entry, run.pendingManual(entry, raw)));
       if (decided.verdict === 'allow') return decided;
       return await this.#asking.stored(run, accepted, decided, {
-        admit: () => this.#repeats.admit(run.options.conversationId, entry, raw),
+        admit: () => this.#admit(run, entry, raw),
         preview: () => this.#preview(run, accepted),
       });
     } catch (error) {
