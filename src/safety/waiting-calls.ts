@@ -158,7 +158,7 @@ export class WaitingCalls {
     kind: Kind,
   ): Promise<WaitingCall<Extract<Pending, { readonly kind: Kind }>> | undefined> {
     const held = await this.#held(recordKey(this.#digestOf(call, kind)));
-    return held !== undefined && isOf(held.call.pending, call)
+    return held?.call.pending.definitionDigest === call.definitionDigest
       ? (held.call as WaitingCall<never>)
       : undefined;
   }
@@ -310,7 +310,7 @@ export class WaitingCalls {
 
   /** Returns the stored call that equals what a user was shown. */
   async #shown(shown: unknown): Promise<Held> {
-    const { answer: _, by: __, ...pending } = isPlainObject(shown) ? shown : {};
+    const { answer: _, by: __, ...pending } = copyOf(shown);
     if ('pending' in pending || typeof pending['id'] !== 'string')
       throw invalid(
         expectedGot(
@@ -320,7 +320,7 @@ export class WaitingCalls {
         ),
       );
     const held = await this.#held(keyOf(pending['id']));
-    if (held === undefined || !isSame(held.call.pending, pending))
+    if (held === undefined || canonicalJson(held.call.pending) !== canonicalJson(pending))
       throw invalid(
         'This call is no longer waiting: it expired, it was asked about again, or its state store restarted. Otherwise the pending call was changed, or signed with another key (processes that share a store must share the key). Request a new approval.',
         pending['id'],
@@ -465,19 +465,12 @@ function matches(
   );
 }
 
-/** Returns true if a record is about this call. The record's key already covers the arguments. */
-function isOf(pending: Pending, call: AskedCall): boolean {
-  return FACTS.every((fact) => pending[fact] === call[fact]);
-}
-const FACTS = [
-  ...(['callId', 'toolName', 'definitionDigest', 'principal', 'conversationId'] as const),
-];
-
-function isSame(stored: Pending, shown: object): boolean {
+/** Returns a copy of what a program passes, which can have any shape. */
+function copyOf(shown: unknown): Readonly<Record<string, unknown>> {
   try {
-    return canonicalJson(stored) === canonicalJson(withoutUndefined(shown));
+    return isPlainObject(shown) ? cloneFrozen(withoutUndefined(shown)) : {};
   } catch {
-    return false; // What a program passes can have any shape.
+    return {};
   }
 }
 
