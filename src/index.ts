@@ -78,7 +78,6 @@ export type {
   ToolOutcome,
 } from './safety/calls.js';
 export { fromStore, type FromStoreOptions } from './safety/from-store.js';
-export type { Approval } from './safety/approvals.js';
 export type { Grant } from './safety/grants.js';
 export type { Preview } from './core/preview.js';
 export type { Flow } from './core/flow.js';

@@ -5,7 +5,7 @@ import { fork } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
-import { defineTool, ToolExecutor, ToolMetadataRegistry, type Approval, type ToolCall, type ToolOutcome } from 'tooldex';
+import { defineTool, ToolExecutor, ToolMetadataRegistry, type ToolCall, type ToolOutcome } from 'tooldex';
 import { RedisStateStore } from 'tooldex/state';
 import { z } from 'zod';
 
@@ -31,12 +31,10 @@ const executor = new ToolExecutor({
   budgets: [{ per: 'principal', calls: 6, windowMs: 3_600_000 }], // Of all processes, in an hour: run it twice and see.
 });
 
-interface Delivery { readonly call: ToolCall; readonly approval: Approval }
-
-async function work({ call, approval }: Delivery): Promise<void> {
+async function work(call: ToolCall): Promise<void> {
   const tell = (what: string, outcome: ToolOutcome) =>
     console.log(`worker ${process.pid}: ${what} ${outcome.status === 'error' ? outcome.code : outcome.status}`);
-  tell('payout', await executor.execute(call, { approval, principal: 'accounting' }));
+  tell('payout', await executor.execute(call, { principal: 'accounting' }));
   for (const currency of ['CHF', 'GBP', 'JPY', 'NOK', 'USD']) {
     const rate = { id: `rate-${currency}`, name: 'exchange_rate', input: { currency } };
     tell(currency, await executor.execute(rate, { principal: 'reports' }));
@@ -47,14 +45,14 @@ async function main(): Promise<void> {
   const call = { id: `payout-${Date.now()}`, name: 'pay_supplier', input: { supplier: 'Potters & Sons', cents: 98_000 } };
   const asked = await executor.execute(call, { principal: 'accounting' });
   if (asked.status !== 'approval_required') throw new Error(`Expected that a payout needs approval, got ${asked.status}.`);
-  const approval = await executor.approve(asked.pending); // By an accountant. It is JSON and travels with the job.
+  await executor.approve(asked.pending, { by: 'Grace' }); // By an accountant, in this or any other process.
   const workers = [1, 2].map(() => fork(fileURLToPath(import.meta.url)));
-  for (const worker of workers) worker.send({ call, approval } satisfies Delivery);
+  for (const worker of workers) worker.send(call);
   await Promise.all(workers.map((worker) => once(worker, 'exit')));
 }
 
 if (process.send === undefined) await main();
-else await work(((await once(process, 'message')) as [Delivery])[0]);
+else await work(((await once(process, 'message')) as [ToolCall])[0]);
 process.removeAllListeners('message'); // So that a worker ends.
 await executor.close();
 await store.close();

@@ -58,7 +58,6 @@ const approval = z.strictObject({
   noPreview: z.string().optional(),
   expiresAt: time,
   storeIdentity: z.string(),
-  signature: z.string(),
 });
 const pending = z.discriminatedUnion('kind', [
   approval,
@@ -123,6 +122,7 @@ const progress = z.discriminatedUnion('state', [
     pending: approval as unknown as z.ZodType<PendingApproval>,
     input,
     grant: z.custom<GrantScope>(isPlainObject, 'the scope of a grant').exactOptional(),
+    by: z.string().exactOptional(),
   }),
   /** `end` means that the run ends with this turn. */
   z.strictObject({

@@ -6,7 +6,7 @@ import { isRepeatable } from '../execution/call-worker.js';
 import type { ToolExecutor } from '../execution/tool-executor.js';
 import { untilAborted } from '../execution/with-deadline.js';
 import type { ToolMetadataRegistry } from '../registry/tool-metadata-registry.js';
-import { previewDigestOf } from '../safety/approvals.js';
+import { previewDigestOf } from '../core/preview.js';
 import type { Confirmation, PendingApproval, ToolOutcome } from '../safety/calls.js';
 import { readOutcome } from '../safety/read-outcome.js';
 import { isToolResult } from '../tool/outcome.js';
@@ -156,7 +156,7 @@ async function claim(run: ChatRun, executor: ToolExecutor, call: CallRecord): Pr
  */
 function answerTo(asked: PendingApproval, call: CallRecord | undefined): Confirmation {
   if (call?.progress.state !== 'approved') return 'later';
-  const { pending: shown, input: edited, grant } = call.progress;
+  const { pending: shown, input: edited, grant, by } = call.progress;
   const factsOf = ({ toolName, rule, reason, definitionDigest, principal }: PendingApproval) => [
     toolName,
     rule,
@@ -171,7 +171,9 @@ function answerTo(asked: PendingApproval, call: CallRecord | undefined): Confirm
     // For arguments that the user changed, there was no preview to compare.
     (edited !== undefined || previewDigestOf(asked) === previewDigestOf(shown));
   if (!isShown) return 'later';
-  return grant === undefined ? true : { grant };
+  const named = by === undefined ? {} : { by };
+  if (grant !== undefined) return { grant, ...named };
+  return by === undefined ? true : { by };
 }
 
 /** Records the outcome of a call. */

@@ -85,3 +85,30 @@ function shown(text: string, longest: number, tidied = (written: string) => writ
   const note = ` … [${text.length} characters in all, digest ${digestOf(text).slice(0, 16)}]`;
   return beginning.slice(0, longest - note.length).replace(/[\uD800-\uDBFF]$/, '') + note;
 }
+
+/** The preview shown with a call, or the reason why a tool with previews produced none. */
+export interface Shown {
+  readonly preview?: Preview;
+  readonly noPreview?: string;
+}
+
+/** Returns the digest of the preview, or of the reason why there was none. */
+export function previewDigestOf({ preview, noPreview }: Shown): string {
+  return digestOf([preview ?? null, noPreview ?? null]);
+}
+
+/**
+ * Returns the lines that show the effect of a pending call. Returns an empty list if the tool has
+ * no preview.
+ */
+export function previewLines({ preview, noPreview }: Shown): readonly string[] {
+  if (preview === undefined) return noPreview === undefined ? [] : [`No preview: ${noPreview}.`];
+  const { summary, recipients = [], cost, reversible, diff } = preview;
+  return [
+    summary,
+    ...(recipients.length === 0 ? [] : [`To: ${recipients.join(', ')}`]),
+    ...(cost === undefined ? [] : [`Cost: ${cost}`]),
+    ...(reversible === false ? ["This can't be undone."] : []),
+    ...(diff === undefined ? [] : diff.replace(/\n$/, '').split('\n')),
+  ];
+}

@@ -49,6 +49,11 @@ export type ToolEvent =
    * stored. This event is reported only once.
    */
   | (CallFacts & { readonly type: 'flow-unknown' })
+  /**
+   * A call without principal and conversation waits for approval in a shared store. Another
+   * executor's equal call with the same id could use the approval. This event is reported only once.
+   */
+  | (CallFacts & { readonly type: 'caller-unknown' })
   | (CallFacts & { readonly type: 'call-started' })
   | (CallFacts & { readonly type: 'call-progress'; readonly progress: unknown })
   | (CallFacts & {

@@ -13,7 +13,7 @@ import { unavailableReason } from '../registry/tool-filter.js';
 import { checkInput, type InputCheck } from '../tool/check-input.js';
 import type { ToolEntry } from '../tool/tool-definition.js';
 import type { ConversationLabels } from './conversation-labels.js';
-import type { ExecuteOptions, ExecutorFrame } from './executor-options.js';
+import type { ExecuteOptions, ExecutorFrame, JudgeOptions } from './executor-options.js';
 import type { PlannableCall } from './plan-execution.js';
 import { assertCall, readCall, readOptions } from './read-call.js';
 import { failure } from './read-result.js';
@@ -38,7 +38,7 @@ export interface AcceptedCall {
 }
 
 /** The decision about a call and the facts behind it. */
-interface Judged {
+export interface Judged {
   readonly decision: Decision;
   /** The grant that allows the call. Without the grant, the user would be asked `question`. */
   readonly grant?: Grant;
@@ -140,8 +140,7 @@ export class CallJudge {
     }
     // The policies can ask for different reasons, but a grant covers only one reason.
     const isOneQuestion = first.verdict !== second?.verdict || first.rule === second.rule;
-    if (decision.verdict !== 'confirm' || !isOneQuestion || run.options.approval)
-      return { decision, flow };
+    if (decision.verdict !== 'confirm' || !isOneQuestion || run.approved) return { decision, flow };
     return this.#grants.covering(run.asked(entry, raw), entry, decision).then((grant) =>
       grant === undefined
         ? { decision, flow }
@@ -268,8 +267,7 @@ export async function decideCall(
   frame: ExecutorFrame,
   judge: CallJudge,
   given: PlannableCall,
-  options: ExecuteOptions,
-  flow?: Flow,
+  options: JudgeOptions,
 ): Promise<{ run: RunningCall; call?: AcceptedCall; decided: DecidedCall }> {
   const own = readCall(given);
   let run = new RunningCall(own, {}, frame);
@@ -279,7 +277,6 @@ export async function decideCall(
   };
   try {
     run = new RunningCall(own, readOptions(options), frame);
-    run.flow = flow;
     assertCall(given);
   } catch (error) {
     const { message } = failure(error);

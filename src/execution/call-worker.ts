@@ -27,7 +27,7 @@ const RETRY_BASE_MS = 100;
 const RETRY_CAP_MS = 2_000;
 
 /** A call that's about to start. */
-interface StartingCall extends AcceptedCall {
+export interface StartingCall extends AcceptedCall {
   readonly isApproved: boolean;
   readonly arounds: AroundStack;
   readonly place: Place;

@@ -96,7 +96,7 @@ export class ConversationLabels {
   ): Promise<void> | undefined {
     const { conversationId, policy } = run.options;
     if (conversationId === undefined) {
-      if (!this.#hasReported && entry.reads.length > 0 && !entry.inferred.includes('reads')) {
+      if (!this.#hasReported && entry.reads.length > 0) {
         this.#hasReported = true;
         run.tell({ type: 'flow-unknown' });
       }

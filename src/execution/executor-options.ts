@@ -18,7 +18,7 @@ import type { RoutingOptions } from '../providers/router-options.js';
 import type { HealthLog } from '../providers/rolling-health.js';
 import type { ToolMetadataRegistry } from '../registry/tool-metadata-registry.js';
 import type { CallContext, Confirm, Policy, ToolCall, ToolOutcome } from '../safety/calls.js';
-import { approvalKey, type Approval } from '../safety/approvals.js';
+import { approvalKey } from '../safety/signer.js';
 import type { StateStore } from '../state/state-store.js';
 import type { ToolEntry } from '../tool/tool-definition.js';
 import type { Budget } from './budgets.js';
@@ -149,8 +149,6 @@ export interface JudgeOptions extends Omit<CallContext, 'flow'> {
 
 /** Options for a single call. */
 export interface ExecuteOptions extends JudgeOptions {
-  /** The user's approval of exactly this call. @default none */
-  readonly approval?: Approval;
   /**
    * Asks the user instead of the executor's `confirm`. If this function returns `'later'`, the
    * executor's function is called.
@@ -173,9 +171,7 @@ export interface ExecuteOptions extends JudgeOptions {
 }
 
 /** The options of `executeAll`. */
-export interface ExecuteAllOptions extends Omit<ExecuteOptions, 'approval' | 'idempotencyKey'> {
-  /** Approvals for some of the calls, matched by `callId`. @default none */
-  readonly approvals?: readonly Approval[];
+export interface ExecuteAllOptions extends Omit<ExecuteOptions, 'idempotencyKey'> {
   /**
    * Receives each outcome as soon as it's available. Later calls wait for the promise that the
    * function returns. The function must not throw.
@@ -214,6 +210,7 @@ const schema = once(() =>
       'get',
       'compareAndSet',
       'increment',
+      'addToIndex',
       'now',
       'onAvailability',
     ).optional(),

@@ -1,6 +1,5 @@
 import type { Clock } from '../core/clock.js';
-import { readPreview } from '../core/preview.js';
-import type { PendingApproval } from '../safety/calls.js';
+import { readPreview, type Shown } from '../core/preview.js';
 import type { ToolEntry } from '../tool/tool-definition.js';
 import type { Place, Places } from './places.js';
 import type { RunningCall } from './running-call.js';
@@ -13,9 +12,6 @@ import { aborted, withDeadline } from './with-deadline.js';
 const TIMEOUT_MS = 10_000;
 /** A hanging preview frees its slot, which is safe because a preview changes nothing. */
 const HARMLESS = { allowParallel: true, accessMode: 'readonly' } as const;
-
-/** The preview shown with a call that needs approval, or the reason why the call has no preview. */
-type Shown = Pick<PendingApproval, 'preview' | 'noPreview'>;
 
 /**
  * Returns the tool's preview of a call. If the preview fails, takes longer than ten seconds, or

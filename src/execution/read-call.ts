@@ -54,7 +54,6 @@ const OPTIONS: Readonly<Record<keyof ExecuteOptions, string>> = {
   conversationId: 'string',
   mode: 'string',
   policy: 'object',
-  approval: 'object',
   signal: 'object',
   confirm: 'function',
   idempotencyKey: 'string',

@@ -45,8 +45,7 @@ export class RepeatGuard {
    * @throws ToolError `LOOP_DETECTED` if the call has already been made `maxRepeats` times without
    * progress.
    */
-  admit(conversationId: string | undefined, entry: ToolEntry, input: Json): void {
-    if (conversationId === undefined) return;
+  admit(conversationId: string, entry: ToolEntry, input: Json): void {
     const { counts } = this.#of(conversationId);
     const signature = signatureOf(entry, input);
     const made = counts.get(signature) ?? 0;
@@ -59,8 +58,8 @@ export class RepeatGuard {
   }
 
   /** Records that a call is starting. */
-  started(conversationId: string | undefined, entry: ToolEntry, input: Json): void {
-    if (conversationId === undefined || !isWriting(entry.accessMode)) return;
+  started(conversationId: string, entry: ToolEntry, input: Json): void {
+    if (!isWriting(entry.accessMode)) return;
     const { counts, writes } = this.#of(conversationId);
     const signature = signatureOf(entry, input);
     if (!writes.has(signature)) {

@@ -1,16 +1,16 @@
-import { randomUUID } from '../core/crypto.js';
 import type { Flow } from '../core/flow.js';
 import { cloneFrozen, type Json } from '../core/plain-data.js';
 import type { CallFacts, ToolEvent } from '../core/tool-event.js';
-import type { Approval, ApprovedCall } from '../safety/approvals.js';
 import type {
   Decision,
   OutcomeBody,
+  PendingApproval,
   PendingManualCall,
   PendingQuestion,
   ToolCall,
   ToolOutcome,
 } from '../safety/calls.js';
+import type { AskedCall } from '../safety/waiting-calls.js';
 import type { Question } from '../tool/question.js';
 import type { ToolEntry } from '../tool/tool-definition.js';
 import type { ToolContext } from '../tool/tool-options.js';
@@ -29,6 +29,30 @@ type CallEvent = ToolEvent extends infer Each
 
 type Mutable<T> = { -readonly [Field in keyof T]: T[Field] };
 
+/** The state that a call shares with the other calls in its `executeAll`. */
+export interface Batch {
+  /** The labels of the conversation when the model made the calls. @default the current labels */
+  readonly flow?: Flow | undefined;
+  /** Waits for the call's turn to ask the user. */
+  readonly turn?: (() => Promise<void>) | undefined;
+}
+export const NO_BATCH: Batch = Object.freeze({});
+
+/** An answer to a question: arguments that the user edited, and the person who answered. */
+export interface Answering {
+  readonly input?: unknown;
+  readonly by?: string;
+}
+
+/** A call that the user approved, with the user's arguments if they differ from the model's. */
+export interface ApprovedCall {
+  readonly is: 'approved';
+  readonly pending: PendingApproval;
+  readonly edited?: { readonly input: Json };
+  /** The answer that `confirm` returned. It's stored when the call starts. */
+  readonly answer?: Answering;
+}
+
 /** A call in progress: the request, and its state so far. */
 export class RunningCall {
   toolName: string;
@@ -39,22 +63,26 @@ export class RunningCall {
   maxResultBytes: number | undefined;
   /** True if the call was answered while its work was still running. */
   isAbandoned = false;
-  /**
-   * The labels of the conversation when the model made the calls. Set only for calls in
-   * `executeAll`. Other calls use the current labels.
-   */
-  flow: Flow | undefined;
-  /** Waits for the call's turn to ask the user. Set only for calls in `executeAll`. */
-  turn: (() => Promise<void>) | undefined;
+  /** The user's approval, once the call continues with it. */
+  approved: ApprovedCall | undefined;
   call: ToolCall;
-  options: ExecuteOptions;
+  readonly options: ExecuteOptions;
+  readonly flow: Flow | undefined;
+  readonly turn: (() => Promise<void>) | undefined;
   readonly #frame: ExecutorFrame;
   readonly #startedAt: number;
   #isSettled = false;
   #told: Decision | undefined;
 
-  constructor(call: ToolCall, options: ExecuteOptions, frame: ExecutorFrame) {
+  constructor(
+    call: ToolCall,
+    options: ExecuteOptions,
+    frame: ExecutorFrame,
+    { flow, turn }: Batch = NO_BATCH,
+  ) {
     this.call = call;
+    this.flow = flow;
+    this.turn = turn;
     this.options = options;
     this.#frame = frame;
     this.#startedAt = frame.clock.elapsed();
@@ -83,20 +111,23 @@ export class RunningCall {
     return this.#told;
   }
 
-  /** Returns the facts about the call that an approval is bound to. */
-  asked({ name: toolName, digest: definitionDigest }: ToolEntry, input: Json): ApprovedCall {
+  /** Returns the facts that identify the call in the ledger. */
+  asked({ name: toolName, digest: definitionDigest }: ToolEntry, raw: Json): AskedCall {
     const { principal, conversationId } = this.options;
     const { id: callId } = this.call;
+    // The ledger knows an edited call by the model's arguments.
+    const { input } = this.approved?.pending ?? { input: raw };
     return { callId, toolName, definitionDigest, principal, conversationId, input };
   }
 
   /** Continues with the user's approval, for the original or for edited arguments. */
-  approved(approval: Approval, edited: { readonly input: unknown } | undefined): this {
+  with(approved: ApprovedCall): this {
+    const { edited } = approved;
+    this.approved = approved;
     if (edited !== undefined) {
       this.call = Object.freeze({ ...this.call, input: edited.input });
       this.#told = undefined;
     }
-    this.options = { ...this.options, approval };
     return this;
   }
 
@@ -182,7 +213,7 @@ export class RunningCall {
 
   #pendingFacts({ name, digest }: ToolEntry, input: Json) {
     return {
-      id: randomUUID(),
+      id: '', // Set when the call is stored.
       ...this.owner,
       toolName: name,
       input,

@@ -4,29 +4,30 @@ import { FLOW_LABELS, type Flow, type FlowLabel } from '../core/flow.js';
 import { LIMITS } from '../core/limits.js';
 import { Listeners } from '../core/listeners.js';
 import { digestOf, type Json } from '../core/plain-data.js';
+import type { Shown } from '../core/preview.js';
 import type { ToolEvent } from '../core/tool-event.js';
 import type { ProviderSnapshot } from '../providers/provider.js';
 import { RollingHealth, type HealthLog } from '../providers/rolling-health.js';
 import { PublishedHealth } from '../providers/published-health.js';
 import type { ToolMetadataRegistry } from '../registry/tool-metadata-registry.js';
-import type { Approval } from '../safety/approvals.js';
 import type {
   Decision,
   GrantScope,
   OutcomeBody,
+  Pending,
   PendingApproval,
   StoredPending,
   ToolOutcome,
 } from '../safety/calls.js';
 import { grantChoices, Grants, type Grant, type GrantChoice } from '../safety/grants.js';
-import { PendingCalls } from '../safety/pending-calls.js';
 import { SafetyPolicy } from '../safety/safety-policy.js';
 import { Signer } from '../safety/signer.js';
+import { WaitingCalls, withAnswer, type WaitingFilter } from '../safety/waiting-calls.js';
 import { MemoryStateStore } from '../state/memory-state-store.js';
 import type { StateStore } from '../state/state-store.js';
-import type { ToolDefinition } from '../tool/tool-definition.js';
+import type { ToolDefinition, ToolEntry } from '../tool/tool-definition.js';
 import type { SchemaInput, ToolSchema } from '../tool/tool-schema.js';
-import { ApprovalDesk, type Answered, type ApprovalMetrics } from './approval-desk.js';
+import { Asking, type ApprovalMetrics } from './asking.js';
 import { Arounds, type Around } from './around.js';
 import { Budgets } from './budgets.js';
 import {
@@ -37,11 +38,11 @@ import {
   refusal,
   type AcceptedCall,
   type DecidedCall,
+  type Judged,
 } from './call-judge.js';
 import { CallLog } from './call-log.js';
-import { CallWorker } from './call-worker.js';
+import { CallWorker, type StartingCall } from './call-worker.js';
 import { ConversationLabels } from './conversation-labels.js';
-import { dryRun } from './dry-run.js';
 import {
   checkExecutorOptions,
   type ExecuteAllOptions,
@@ -59,7 +60,7 @@ import { failure } from './read-result.js';
 import { runBatches } from './run-batches.js';
 import { RepeatGuard } from './repeat-guard.js';
 import { ResultCache } from './result-cache.js';
-import { RunningCall } from './running-call.js';
+import { NO_BATCH, RunningCall, type ApprovedCall, type Batch } from './running-call.js';
 import { observeCall } from './telemetry.js';
 import type { TypedOutcome } from './typed-outcome.js';
 import { watchAnswers } from './watch-answers.js';
@@ -91,14 +92,13 @@ export class ToolExecutor {
   readonly metrics: { readonly approvals: ApprovalMetrics };
   /** The success rates and latencies of called tools and their providers. */
   readonly health: HealthLog;
-  /** The calls that are waiting for a user. Use this object to list and answer the pending calls. */
-  readonly pendingCalls: PendingCalls;
 
   readonly #frame: ExecutorFrame;
   readonly #state: StateStore;
   readonly #arounds = new Arounds();
   readonly #judge: CallJudge;
-  readonly #desk: ApprovalDesk;
+  readonly #waiting: WaitingCalls;
+  readonly #asking: Asking;
   readonly #grants: Grants;
   readonly #labels: ConversationLabels;
   readonly #repeats: RepeatGuard;
@@ -111,14 +111,12 @@ export class ToolExecutor {
   /** The parts that are closed together with the executor, so that pending data is written. */
   readonly #ownHealth: PublishedHealth | undefined;
   readonly #stopWatchingStore: (() => void) | undefined;
-  /** The state that a call shares with the other calls in its `executeAll`. */
-  readonly #together = new WeakMap<object, (run: RunningCall) => void>();
 
   /** @throws ToolError `INVALID_ARGUMENT` listing every invalid option. */
   constructor(options: ToolExecutorOptions) {
     const checked = checkExecutorOptions(options);
-    const { registry, clock, env, budgets, approvalTtlMs: ttlMs } = checked;
-    const key = checked.approvalKey ?? randomBytes(32);
+    const { registry, clock, env, budgets } = checked;
+    const signer = new Signer(checked.approvalKey ?? randomBytes(32));
     const { store } = checked;
     this.#ownHealth =
       checked.health === undefined && store ? new PublishedHealth({ store, clock }) : undefined;
@@ -127,10 +125,10 @@ export class ToolExecutor {
     const listeners = new Listeners<ToolEvent>();
     const frame = (this.#frame = { ...checked, store, policy, health: this.health, listeners });
     const state = (this.#state = store ?? new MemoryStateStore({ clock }));
-    this.pendingCalls = new PendingCalls({ store: state, ttlMs, key });
-    this.#grants = new Grants(state, new Signer(key));
-    this.#desk = new ApprovalDesk(frame, this.pendingCalls, this.#grants);
-    this.metrics = Object.freeze({ approvals: this.#desk.metrics });
+    this.#waiting = new WaitingCalls(state, signer);
+    this.#grants = new Grants(state, signer);
+    this.#asking = new Asking(frame, state, this.#waiting, this.#grants);
+    this.metrics = Object.freeze({ approvals: this.#asking.metrics });
     this.#labels = new ConversationLabels(state, frame);
     this.#repeats = new RepeatGuard(frame.maxRepeats);
     this.#cache = new ResultCache(frame);
@@ -151,7 +149,16 @@ export class ToolExecutor {
   }
 
   /** Runs one call and returns its outcome. A call without an id gets a random id. */
-  async execute(call: PlannableCall, options: ExecuteOptions = NO_OPTIONS): Promise<ToolOutcome> {
+  execute(call: PlannableCall, options: ExecuteOptions = NO_OPTIONS): Promise<ToolOutcome> {
+    return this.#run(call, options);
+  }
+
+  /** @param batch What the call shares with the other calls in its `executeAll`. */
+  async #run(
+    call: PlannableCall,
+    options: ExecuteOptions,
+    batch: Batch = NO_BATCH,
+  ): Promise<ToolOutcome> {
     const own = readCall(call);
     let run: RunningCall;
     try {
@@ -160,13 +167,13 @@ export class ToolExecutor {
         own,
         options === NO_OPTIONS ? options : readOptions(options),
         this.#frame,
+        batch,
       );
     } catch (error) {
       run = new RunningCall(own, NO_OPTIONS, this.#frame);
       run.tellDecision(refusal('invalid-options', 'the call or its options were refused'));
       return run.settle(failure(error));
     }
-    if (this.#together.has(call)) this.#together.get(call)!(run);
     const { telemetry } = this.#frame;
     return telemetry === undefined
       ? this.#settle(run)
@@ -214,48 +221,33 @@ export class ToolExecutor {
     if (decision.verdict === 'deny') return denied(decision);
     assertUsable(run, entry);
 
-    const approval =
-      run.options.approval === undefined
-        ? undefined
-        : await this.#desk.verify(run, run.options.approval, run.asked(entry, raw));
-    if (decision.verdict === 'confirm' && !approval && !entry.manual) {
-      const answer = await this.#ask(run, call, decision);
-      return 'outcome' in answer
-        ? answer.outcome
-        : this.#carryOut(run.approved(answer.approval, answer.edited));
+    const { conversationId } = run.options;
+    const asksUser = decision.verdict === 'confirm' || entry.manual || run.approved || grant;
+    const found = asksUser ? await this.#asking.find(run, call, decision) : undefined; // Other calls don't look into the store.
+    if (found?.is === 'ended') return found.outcome; // Denied, answered, or still waiting for an answer.
+    const approved = found?.is === 'approved' ? found : undefined;
+    if (approved?.edited && !run.approved) return this.#carryOut(run.with(approved)); // The user's arguments are judged from the top.
+    if (!entry.manual && (!found || found.is === 'used')) this.#admit(run, entry, raw); // Approved calls were counted when the user was asked.
+    if (decision.verdict === 'confirm' && !entry.manual && found?.is !== 'approved') {
+      const preview = () => this.#preview(run, call);
+      const answer = await this.#asking.ask(run, call, decision, found, preview);
+      return answer.is === 'ended' ? answer.outcome : this.#carryOut(run.with(answer)); // Judged as things are now.
     }
-    if (!approval && !entry.manual) this.#repeats.admit(run.options.conversationId, entry, raw);
-    const labelling = this.#labels.note(run, call, judged.flow);
-    if (labelling !== undefined) await labelling;
+    if (conversationId !== undefined || !entry.inferred.includes('reads'))
+      await this.#labels.note(run, call, judged.flow);
     if (entry.manual) {
       this.#cache.dropAfter(entry); // Makes results stale now, because the executor can't know when the user does the work.
-      return this.#awaited({ status: 'manual', pending: run.pendingManual(entry, raw) });
+      return this.#asking.wait(run, entry, run.pendingManual(entry, raw));
     }
     this.#worker.assertExecutable(entry);
     run.maxResultBytes = entry.maxResultBytes ?? this.#frame.maxResultBytes;
 
     const arounds = this.#arounds.current;
     const work = () =>
-      this.#places.within(entry, run.options.signal, async (place) => {
-        assertSame(this.#frame, run, entry);
-        if (approval && entry.preview && approval.previewDigest !== null) {
-          const shown = await this.#preview(run, call, place);
-          if (this.#desk.isOutdated(run, approval, shown))
-            return this.#askAgain(run, call, decision, shown);
-        }
-        if (grant && !(await this.#desk.useGrant(run, grant)))
-          return this.#askAgain(run, call, judged.question!, await this.#preview(run, call, place));
-        if (this.#budgets) await this.#budgets.spend(entry, run.options);
-        if (run.options.onStart) await run.options.onStart(run.call);
-        assertSame(this.#frame, run, entry);
-        if (approval) await this.#desk.redeem(run, approval); // Redeems the approval last, so that a refused call doesn't use it up.
-        assertWanted(run.options.signal, entry.name);
-        this.#repeats.started(run.options.conversationId, entry, raw);
-        const isApproved = approval !== undefined;
-        const body = await this.#worker.run(run, { ...call, isApproved, arounds, place });
-        return body.status === 'ask_user' ? this.#awaited(body) : body;
-      });
-    return approval || entry.cacheTtlMs === undefined
+      this.#places.within(entry, run.options.signal, (place) =>
+        this.#start(run, { ...call, approved, arounds, place }, judged),
+      );
+    return approved || entry.cacheTtlMs === undefined
       ? work()
       : untilAborted(
           this.#cache.through(call, run, arounds.id, work),
@@ -264,41 +256,55 @@ export class ToolExecutor {
         );
   }
 
-  async #ask(run: RunningCall, call: AcceptedCall, decision: Decision): Promise<Answered> {
-    const { entry, raw } = call;
-    return this.#desk.ask(run, run.asked(entry, raw), {
-      decision,
-      admit: () => this.#repeats.admit(run.options.conversationId, entry, raw),
-      preview: () => this.#preview(run, call),
-    });
+  /** Counts a call of a conversation. @throws ToolError `LOOP_DETECTED`. */
+  #admit({ options }: RunningCall, entry: ToolEntry, raw: Json): void {
+    const { conversationId } = options;
+    if (conversationId !== undefined) this.#repeats.admit(conversationId, entry, raw);
+  }
+
+  /** Runs a call that has its place. Every line may end the call, and the approval is used last. */
+  async #start(
+    run: RunningCall,
+    {
+      approved,
+      ...call
+    }: Omit<StartingCall, 'isApproved'> & { approved?: ApprovedCall | undefined },
+    { decision, grant, question }: Judged,
+  ): Promise<OutcomeBody> {
+    const { entry, raw, place } = call;
+    const { conversationId, onStart, signal } = run.options;
+    assertSame(this.#frame, run, entry);
+    if (approved && entry.preview) {
+      const shown = await this.#preview(run, call, place);
+      if (this.#asking.isOutdated(run, approved, shown))
+        return this.#askAgain(run, call, decision, shown, approved.pending);
+    }
+    if (!approved && grant && !(await this.#asking.useGrant(run, grant)))
+      return this.#askAgain(run, call, question!, await this.#preview(run, call, place));
+    if (this.#budgets) await this.#budgets.spend(entry, run.options);
+    if (onStart) await onStart(run.call);
+    assertSame(this.#frame, run, entry);
+    if (approved) await this.#asking.use(run, approved);
+    assertWanted(signal, entry.name);
+    if (conversationId !== undefined) this.#repeats.started(conversationId, entry, raw);
+    const isApproved = approved !== undefined;
+    const body = await this.#worker.run(run, { ...call, isApproved });
+    return body.status === 'ask_user' ? this.#asking.wait(run, entry, body.pending) : body;
   }
 
   async #askAgain(
     run: RunningCall,
-    { entry, raw }: AcceptedCall,
+    call: AcceptedCall,
     decision: Decision,
-    shown: Awaited<ReturnType<typeof previewOf>>,
+    shown: Shown,
+    replaced?: PendingApproval,
   ): Promise<OutcomeBody> {
-    const pending = await this.#desk.request(run, run.asked(entry, raw), {
-      decision,
-      admit: () => undefined,
-      preview: () => Promise.resolve(shown),
-    });
+    const pending = await this.#asking.request(run, call, decision, shown, replaced);
     return { status: 'approval_required', pending };
   }
 
-  #preview(run: RunningCall, call: AcceptedCall, place?: Place): ReturnType<typeof previewOf> {
+  #preview(run: RunningCall, call: AcceptedCall, place?: Place): Promise<Shown> {
     return previewOf(this.#frame.clock, this.#places, run, call, place);
-  }
-
-  /** Returns the outcome of a call that a user or another program answers. A stored answer is included. */
-  async #awaited(
-    body: Extract<OutcomeBody, { readonly status: 'manual' | 'ask_user' }>,
-  ): Promise<OutcomeBody> {
-    const { answer, ...pending } = await this.pendingCalls.keep(body.pending);
-    if (answer === 'denied') return denied(refusal('confirmation', 'the user denied this call'));
-    if (typeof answer === 'object') return { status: 'ok', value: answer.value };
-    return { ...body, pending: Object.freeze(pending) } as OutcomeBody;
   }
 
   /**
@@ -312,7 +318,7 @@ export class ToolExecutor {
    */
   async executeAll(
     calls: readonly PlannableCall[],
-    { approvals = [], onOutcome, ...given }: ExecuteAllOptions = {},
+    { onOutcome, ...given }: ExecuteAllOptions = {},
   ): Promise<readonly ToolOutcome[]> {
     const options = readOptions(given);
     const own = readCalls(calls);
@@ -321,19 +327,17 @@ export class ToolExecutor {
         'INVALID_ARGUMENT',
         `Several of these ${own.length} calls have the same id, so their outcomes can't be told apart. Give each call a unique id.`,
       );
-    const { batches } = await planCalls(this.registry, own);
     const { conversationId } = options;
     const flow =
       conversationId === undefined ? undefined : await this.#labels.assumed(conversationId);
     const outcomes = new Array<ToolOutcome>(own.length);
-    await runBatches(batches, async (position, turn) => {
-      const call = own[position]!;
-      const approval = approvals.find(({ callId }) => callId === call.id);
-      this.#together.set(call, (run) => Object.assign(run, { flow, turn }));
-      const outcome = await this.execute(call, approval ? { ...options, approval } : options);
+    const runOne = async (position: number, turn?: Batch['turn']) => {
+      const outcome = await this.#run(own[position]!, options, { flow, turn });
       outcomes[position] = outcome;
       await onOutcome?.(outcome);
-    });
+    };
+    if (own.length === 1) await runOne(0);
+    else await runBatches((await planCalls(this.registry, own)).batches, runOne);
     return Object.freeze(outcomes);
   }
 
@@ -384,12 +388,11 @@ export class ToolExecutor {
     const { entry, raw } = accepted;
     try {
       assertUsable(run, entry);
-      if (entry.manual) return await this.pendingCalls.keep(run.pendingManual(entry, raw));
+      if (entry.manual)
+        return withAnswer(await this.#asking.keep(run, entry, run.pendingManual(entry, raw)));
       if (decided.verdict === 'allow') return decided;
-      const { reason, rule, danger, verdict } = decided;
-      return await this.#desk.stored(run, run.asked(entry, raw), {
-        decision: { verdict, reason, rule, danger },
-        admit: () => this.#repeats.admit(run.options.conversationId, entry, raw),
+      return await this.#asking.stored(run, accepted, decided, {
+        admit: () => this.#admit(run, entry, raw),
         preview: () => this.#preview(run, accepted),
       });
     } catch (error) {
@@ -397,21 +400,6 @@ export class ToolExecutor {
       if (code !== 'LOOP_DETECTED' && code !== 'TOOL_UNAVAILABLE') throw error;
       return { ...decided, verdict: 'deny', refused: message };
     }
-  }
-
-  /**
-   * Returns the policy's decision for each call in order, and reports invalid inputs. Runs nothing and sends no
-   * events.
-   */
-  async dryRun(
-    calls: readonly PlannableCall[],
-    options: ExecuteOptions = {},
-  ): Promise<
-    readonly (Pick<DecidedCall, 'callId' | 'toolName' | 'refused'> & {
-      readonly decision: Decision;
-    })[]
-  > {
-    return dryRun(this.#frame, this.#judge, this.#labels, readCalls(calls), options);
   }
 
   /** Calls `listener` for every event. Returns a function that unsubscribes. */
@@ -433,14 +421,51 @@ export class ToolExecutor {
   }
 
   /**
-   * Records that a user approved a pending call, and returns the approval. The approval lets the call run once.
+   * Returns the calls that wait for a user or another program, newest first.
    *
-   * @param edited The arguments to approve instead of the original arguments.
-   * @throws ToolError `INVALID_APPROVAL` if the pending call was changed, has expired, or has already been answered;
-   * `STATE_UNAVAILABLE`.
+   * @param filter `principal` and `conversationId` (`null` for calls without one), `toolName`,
+   * `callId`, `limit` (100 by default), and `after`, the id of the last pending call of the
+   * previous page.
+   * @throws ToolError `STATE_UNAVAILABLE`.
    */
-  async approve(pending: PendingApproval, edited?: { readonly input: unknown }): Promise<Approval> {
-    return this.#desk.approve(pending, edited);
+  waiting(filter: WaitingFilter = {}): Promise<readonly Pending[]> {
+    return this.#waiting.list(filter);
+  }
+
+  /**
+   * Records that a user approved a pending call. To run it, make the original call again, with its
+   * id and in any process: the call runs once.
+   *
+   * @param answering `input`: the arguments to run instead of the original arguments. `by`: the
+   * person who approved.
+   * @throws ToolError `INVALID_APPROVAL` if the pending call was changed, has expired, or has already been answered.
+   * `INVALID_INPUT` for arguments that don't fit the tool's schema; the call then stays pending. `STATE_UNAVAILABLE`.
+   */
+  async approve(
+    pending: PendingApproval,
+    answering: { readonly input?: unknown; readonly by?: string } = {},
+  ): Promise<void> {
+    return this.#asking.approve(pending, answering);
+  }
+
+  /** Records that a user denied a pending call of any kind. @throws ToolError like `approve`. */
+  async deny(pending: Pending, answering: { readonly by?: string } = {}): Promise<void> {
+    return this.#asking.deny(pending, answering);
+  }
+
+  /**
+   * Records the answer to a tool's question, or the result of a manual call. To get it as the call's
+   * result, make the call again.
+   *
+   * @throws ToolError `INVALID_INPUT` if the call doesn't accept this answer, `ALREADY_RESOLVED` if it has been
+   * answered; otherwise like `approve`.
+   */
+  async answer(
+    pending: Exclude<Pending, PendingApproval>,
+    value: unknown,
+    answering: { readonly by?: string } = {},
+  ): Promise<void> {
+    await this.#waiting.answer(pending, value, answering);
   }
 
   /**
@@ -453,8 +478,9 @@ export class ToolExecutor {
   async grant(
     pending: PendingApproval,
     scope: GrantScope,
-  ): Promise<{ readonly approval: Approval; readonly grant: Grant }> {
-    return this.#desk.grant(pending, scope);
+    answering: { readonly by?: string } = {},
+  ): Promise<{ readonly grant: Grant }> {
+    return { grant: await this.#asking.grant(pending, scope, answering) };
   }
 
   /** Returns the grants to offer the user, narrowest first. The list is empty if the call always needs approval. */
@@ -483,12 +509,7 @@ export class ToolExecutor {
    * answered call again. Polls the store every second. Returns a function that stops polling.
    */
   onAnswered(listener: (answered: StoredPending) => void): () => void {
-    return watchAnswers(this.pendingCalls, this.#frame.clock, listener);
-  }
-
-  /** Records that a user denied a pending call. @throws ToolError like `approve`. */
-  async deny(pending: PendingApproval): Promise<void> {
-    await this.#desk.deny(pending);
+    return watchAnswers(this.#waiting, this.#frame.clock, listener);
   }
 
   /** The store that other processes can read, or `undefined` if the executor has no `store`. */

@@ -1,6 +1,6 @@
 import type { Clock } from '../core/clock.js';
 import type { StoredPending } from '../safety/calls.js';
-import type { PendingCalls } from '../safety/pending-calls.js';
+import type { WaitingCalls } from '../safety/waiting-calls.js';
 
 const POLL_MS = 1_000;
 
@@ -11,7 +11,7 @@ const POLL_MS = 1_000;
  * @returns A function that stops polling.
  */
 export function watchAnswers(
-  pendingCalls: PendingCalls,
+  waiting: WaitingCalls,
   clock: Clock,
   listener: (answered: StoredPending) => void,
 ): () => void {
@@ -19,7 +19,7 @@ export function watchAnswers(
   let cancel: (() => void) | undefined = () => undefined;
   const look = async (): Promise<void> => {
     // If the store can't be reached, tries again at the next poll.
-    const answered = await pendingCalls.answered(known).catch(() => []);
+    const answered = await waiting.answered(known).catch(() => []);
     if (cancel === undefined) return;
     cancel = clock.after(POLL_MS, () => void look(), { background: true });
     answered.forEach((each) => listener(each));

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { withMethods, type FieldsOf } from '../core/options.js';
 import type { ToolExecutor } from '../execution/tool-executor.js';
-import { approvalKey } from '../safety/approvals.js';
-import type { OperatorAction } from '../safety/operator-desk.js';
+import { approvalKey } from '../safety/signer.js';
+import type { OperatorAction } from '../safety/calls.js';
 import type { StateStore } from '../state/state-store.js';
 
 /** Options for operators: the people who run agents. */
@@ -31,7 +31,7 @@ export interface OperatorOptions {
 /** Option field for operators. */
 export const operatorField = z
   .strictObject({
-    store: withMethods<StateStore>('a StateStore', 'get', 'read', 'now'),
+    store: withMethods<StateStore>('a StateStore', 'get', 'pageOfIndex', 'now'),
     approvalKey: approvalKey().optional(),
     allowApprove: z.boolean().default(false),
     executor: withMethods<ToolExecutor>('a ToolExecutor', 'execute').optional(),

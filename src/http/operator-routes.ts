@@ -22,6 +22,8 @@ type Ask = Context<Env>;
 
 /** Maximum size of a request body in bytes. */
 const MOST_BYTES = 262_144;
+/** Maximum number of waiting calls in one response. */
+const MOST_WAITING = 1_000;
 /** Maximum number of events shown for a call that an operator tries. */
 const MOST_EVENTS = 100;
 
@@ -76,7 +78,8 @@ export function addOperatorRoutes(
   const desk =
     settings.approvalKey && new OperatorDesk(store, settings.approvalKey, settings.onAction);
   const mayApprove = desk !== undefined && settings.allowApprove;
-  const waitingCalls = async () => (await desk?.waiting()) ?? [];
+  const waitingCalls = async (after?: string) =>
+    (await desk?.waiting({ limit: MOST_WAITING, after })) ?? [];
   const canDo = (context: Ask) => ({
     approve: mayApprove && hasRole(context, 'approve'),
     run: executor !== undefined && hasRole(context, 'run'),
@@ -101,12 +104,8 @@ export function addOperatorRoutes(
     return sendJson(context, history ?? { first_seen: null, changes: [] });
   });
   app.get('/pending', async (context) => {
-    const pending = (await waitingCalls()).map((each) => {
-      const {
-        signature: _,
-        storeIdentity: __,
-        ...shown
-      } = { signature: '', storeIdentity: '', ...each };
+    const pending = (await waitingCalls(context.req.query('after'))).map((each) => {
+      const { storeIdentity: _, ...shown } = { storeIdentity: '', ...each };
       const choices = each.kind === 'approval' && executor ? executor.grantChoices(each) : [];
       return { ...snakeCase(shown), grant_choices: choices };
     });

@@ -112,7 +112,7 @@ function flagsCheck(
   { flags = [] }: CallContext,
   { input }: CheckFrame,
 ): Refused | undefined {
-  const needed = flagsOfCall(entry, input);
+  const needed = entry.metadata === undefined ? [] : flagsOfCall(entry, input);
   if (needed === 'malformed')
     return {
       rule: 'missing-flags',

@@ -114,8 +114,8 @@ interface PendingCall {
 }
 
 /**
- * A call that needs a user's approval. You can store and send a pending call: the signature reveals
- * any change.
+ * A call that needs a user's approval. You can store and send a pending call: an answer to a
+ * changed copy is refused.
  */
 export interface PendingApproval extends PendingCall {
   readonly kind: 'approval';
@@ -134,7 +134,6 @@ export interface PendingApproval extends PendingCall {
    * and after a restart.
    */
   readonly storeIdentity: string;
-  readonly signature: string;
 }
 
 /** A call that a user or another program answers instead of the tool. */
@@ -164,7 +163,24 @@ export type Pending = PendingApproval | PendingManualCall | PendingQuestion;
 type PendingAnswer = 'approved' | 'denied' | { readonly value: Json };
 
 /** A pending call as stored, with its answer, if any. */
-export type StoredPending = Pending & { readonly answer?: PendingAnswer };
+export type StoredPending = Pending & {
+  readonly answer?: PendingAnswer;
+  /** The person who answered, if the answer names one. */
+  readonly by?: string;
+};
+
+/** An answer or another action of an operator, as stored. */
+export interface OperatorAction {
+  readonly action: 'approve' | 'deny' | 'answer' | 'grant' | 'revoke';
+  /** The person who acted, if known. */
+  readonly operator?: string;
+  /** The id of the pending call, or of the grant for `revoke`. */
+  readonly id: string;
+  readonly toolName?: string;
+  readonly principal?: string;
+  /** Milliseconds since 1970, on the store's clock. */
+  readonly at: number;
+}
 
 /**
  * The further calls that a user approves together with one call. Set at least one limit; if you set
@@ -189,10 +205,15 @@ export interface GrantScope {
 
 /**
  * The user's answer to a call that needs approval. `{ input }` approves the call with other
- * arguments, `{ grant }` also approves further calls, and `'later'` leaves the call pending.
+ * arguments, `{ grant }` also approves further calls, and `'later'` leaves the call pending. `by`
+ * names the person who approved.
  */
 export type Confirmation =
-  boolean | 'later' | { readonly input: unknown } | { readonly grant: GrantScope };
+  | boolean
+  | 'later'
+  | { readonly input: unknown; readonly by?: string }
+  | { readonly grant: GrantScope; readonly by?: string }
+  | { readonly by: string };
 
 /** Asks a user and resolves to the answer. If the function throws, the call is denied. */
 export type Confirm = (

@@ -10,7 +10,7 @@ import {
 } from '../core/options.js';
 import type { StateStore } from '../state/state-store.js';
 import type { Confirm } from './calls.js';
-import { answerKey } from './pending-calls.js';
+import { keyOf, looksOpen } from './waiting-calls.js';
 
 /** The options of `fromStore`. */
 export interface FromStoreOptions {
@@ -57,9 +57,8 @@ export function fromStore(options: FromStoreOptions): Confirm {
   } = checkOptions(schema, options, 'options of fromStore');
   return async ({ id }, { signal }) => {
     const end = time.elapsed() + timeoutMs;
-    // The store's entry shows only whether there is an answer. The executor reads the answer and
-    // verifies its signature.
-    while ((await store.get(answerKey(id))) === undefined) {
+    // This loop looks only for an answer. The executor reads the answer and verifies its signature.
+    while (looksOpen(await store.get(keyOf(id)))) {
       const left = end - time.elapsed();
       if (left <= 0 || signal?.aborted === true) break;
       await pauseFor(Math.min(pollMs, left), time, signal);

@@ -15,9 +15,9 @@ import {
 } from '../core/plain-data.js';
 import type { StateStore, StoreMoment } from '../state/state-store.js';
 import type { ToolEntry } from '../tool/tool-definition.js';
-import { PENDING, type ApprovedCall } from './approvals.js';
 import type { Decision, GrantScope, PendingApproval } from './calls.js';
 import type { Signer } from './signer.js';
+import type { AskedCall, WaitingCall } from './waiting-calls.js';
 
 /**
  * A user's approval of further calls. A grant can remove the need for approval, but never override
@@ -95,20 +95,14 @@ export class Grants {
   }
 
   /**
-   * Creates a grant for calls that are like a pending call. The grant takes effect once `record`
+   * Creates a grant for calls that are like a waiting call. The grant takes effect once `record`
    * has stored it.
    *
-   * @throws ToolError `INVALID_APPROVAL` if the pending call was changed. `INVALID_ARGUMENT` if the
-   * scope has no limit or if calls like this call need approval every time. `STATE_UNAVAILABLE`.
+   * @throws ToolError `INVALID_ARGUMENT` if the scope has no limit or if calls like this call need
+   * approval every time. `STATE_UNAVAILABLE`.
    */
-  async make(pending: PendingApproval, given: GrantScope, entry?: ToolEntry): Promise<Grant> {
-    const asked = this.#signer?.genuine(PENDING, pending) as PendingApproval | undefined;
-    if (asked === undefined)
-      throw new ToolError(
-        'INVALID_APPROVAL',
-        'This pending call was changed or was signed with another key.',
-      );
-    if (asked.danger === DangerLevel.CRITICAL || asksEveryTime(entry, asked.rule))
+  async make({ pending: asked, isGrantable }: WaitingCall, given: GrantScope): Promise<Grant> {
+    if (isGrantable !== true)
       throw new ToolError(
         'INVALID_ARGUMENT',
         `Calls like this ${asked.toolName} call need approval every time. Approve only this call.`,
@@ -125,7 +119,8 @@ export class Grants {
           'until is in milliseconds since 1970.',
         ),
       );
-    const { toolName, definitionDigest, principal = null, conversationId = null, rule } = asked;
+    const { toolName, definitionDigest, principal = null, conversationId = null } = asked;
+    const { rule } = asked as PendingApproval;
     return this.#signer!.signed(PURPOSE, {
       id: randomUUID(),
       toolName,
@@ -164,13 +159,12 @@ export class Grants {
    * covered.
    */
   async covering(
-    call: ApprovedCall,
+    call: AskedCall,
     entry: ToolEntry,
     decision: Decision,
   ): Promise<Grant | undefined> {
     const isRaised = dangerRank(decision.danger) > dangerRank(entry.dangerLevel);
-    if (asksEveryTime(entry, decision.rule) || isRaised || this.#signer === undefined)
-      return undefined;
+    if (!isGrantable(entry, decision) || isRaised || this.#signer === undefined) return undefined;
     try {
       const ids = await this.#store.read(listKey(call), { limit: MOST_OF_ONE });
       if (ids.length === 0) return undefined;
@@ -275,7 +269,7 @@ function listKey(
   of:
     | (Pick<Grant, 'toolName' | 'definitionDigest'> &
         Partial<Pick<Grant, 'principal' | 'conversationId'>>)
-    | ApprovedCall,
+    | AskedCall,
 ): string {
   const { toolName, definitionDigest, principal = null, conversationId = null } = of;
   return `grants:${digestOf([toolName, definitionDigest, principal, conversationId])}`;
@@ -286,16 +280,16 @@ function isAlive({ expiresAt, storeIdentity }: Grant, { time, identity }: StoreM
 }
 
 /**
- * Returns true if calls like this call need approval every time. Tools that require consent,
- * critical tools, and calls stopped by a flow check need approval every time. Flow checks are
+ * Returns false if calls like this call need approval every time. Tools that require consent,
+ * critical calls, and calls stopped by a flow check need approval every time. Flow checks are
  * included because flows change with every call.
  */
-function asksEveryTime(entry: ToolEntry | undefined, rule: string): boolean {
-  return (
-    entry?.requiresConsent === true ||
-    entry?.dangerLevel === DangerLevel.CRITICAL ||
-    rule.startsWith('flow-')
-  );
+export function isGrantable(
+  { requiresConsent, dangerLevel }: ToolEntry,
+  { rule, danger }: Pick<Decision, 'rule' | 'danger'>,
+): boolean {
+  const isCritical = [dangerLevel, danger].includes(DangerLevel.CRITICAL);
+  return !requiresConsent && !isCritical && !rule.startsWith('flow-');
 }
 
 function hasInput({ input, exact }: Grant, given: Json): boolean {
@@ -315,9 +309,9 @@ function hasInput({ input, exact }: Grant, given: Json): boolean {
  * calls like this call need approval every time.
  */
 export function grantChoices(entry: ToolEntry, pending: PendingApproval): readonly GrantChoice[] {
-  const { input, danger, rule, conversationId } = pending;
+  const { input, danger, conversationId } = pending;
   const isRaised = dangerRank(danger) > dangerRank(entry.dangerLevel);
-  if (asksEveryTime(entry, rule) || isRaised || !isPlainObject(input)) return [];
+  if (!isGrantable(entry, pending) || isRaised || !isPlainObject(input)) return [];
   const where = conversationId === undefined ? '' : ' in this conversation';
   const choices: GrantChoice[] = [];
   if (Object.keys(input).length > 0)

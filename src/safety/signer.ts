@@ -1,5 +1,16 @@
 import { hmacOf, isEqualSignature } from '../core/crypto.js';
+import { secret } from '../core/options.js';
 import { canonicalJson, cloneFrozen, isPlainObject } from '../core/plain-data.js';
+
+/** The minimum length of a key in bytes, which is the length of an HMAC-SHA-256 digest. */
+const SHORTEST_KEY = 32;
+/** Returns the schema for the key that signs approvals. */
+export const approvalKey = () =>
+  secret<Uint8Array>(
+    `an approval key of at least ${SHORTEST_KEY} bytes`,
+    (value) => value instanceof Uint8Array && value.length >= SHORTEST_KEY,
+    `Generate one with crypto.randomBytes(${SHORTEST_KEY}).`,
+  );
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -40,6 +51,11 @@ export class Signer {
     } catch {
       return undefined; // Data from outside can have any shape.
     }
+  }
+
+  /** Returns 64 hexadecimal digits that depend on the key, the purpose, and the data. */
+  digestOf(purpose: string, data: unknown): string {
+    return this.#sign(purpose, { data });
   }
 
   /** Signs canonical JSON, so moving text from one field to another changes the signature. */

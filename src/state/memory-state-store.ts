@@ -14,6 +14,8 @@ import type {
   AppendOptions,
   Increment,
   IncrementOptions,
+  IndexOptions,
+  IndexPage,
   LifetimeOptions,
   ReadOptions,
   StateStore,
@@ -21,7 +23,7 @@ import type {
 } from './state-store.js';
 
 interface Entry {
-  readonly value: string | readonly string[];
+  readonly value: string | readonly string[] | SortedSet;
   /** The time at which the key expires, in milliseconds of `clock.elapsed()`. */
   readonly expiresAt: number;
 }
@@ -82,11 +84,10 @@ export class MemoryStateStore implements StateStore {
   increment(
     key: string,
     by: number,
-    { max = Infinity, windowMs, ttlMs = windowMs, mustExist, identity }: IncrementOptions = {},
+    { max = Infinity, windowMs, ttlMs = windowMs, identity }: IncrementOptions = {},
   ): Promise<Increment> {
     return this.#step(identity, () => {
       const text = this.#text(key);
-      if (text === undefined && mustExist) return { applied: false, value: undefined };
       if (text !== undefined && (text.trim() === '' || !Number.isFinite(Number(text))))
         throw notANumber();
       const value = text === undefined ? undefined : Number(text);
@@ -109,31 +110,42 @@ export class MemoryStateStore implements StateStore {
     return this.#step(undefined, () => ({ time: this.#clock.now(), identity: this.#identity }));
   }
 
-  list(prefix: string, limit = 1_000): Promise<readonly string[]> {
-    return this.#step(undefined, () =>
-      [...this.#entries.keys()]
-        .filter((key) => key.startsWith(prefix) && this.#read(key) !== undefined)
-        .sort()
-        .slice(0, limit),
-    );
-  }
-
-  append(
-    key: string,
-    item: string,
-    { max, at, ttlMs, identity }: AppendOptions,
-  ): Promise<number | undefined> {
-    return this.#step(identity, () => {
-      const items = this.#list(key);
-      if (at !== undefined && (items.length !== at || at >= max)) return undefined;
-      const next = [...items, checkValue(item)].slice(-max);
-      this.#write(key, next, ttlMs ?? 'keep');
-      return next.length;
+  append(key: string, item: string, { max, ttlMs }: AppendOptions): Promise<void> {
+    return this.#step(undefined, () => {
+      const items = [...this.#list(key), checkValue(item)];
+      this.#write(key, items.slice(-max), ttlMs ?? 'keep');
     });
   }
 
   read(key: string, { from = 0, limit = 100 }: ReadOptions = {}): Promise<readonly string[]> {
     return this.#step(undefined, () => this.#list(key).slice(from, from + limit));
+  }
+
+  addToIndex(
+    key: string,
+    member: string,
+    { max = Infinity, ttlMs }: IndexOptions = {},
+  ): Promise<boolean> {
+    return this.#step(undefined, () => {
+      const index = this.#index(key) ?? new SortedSet();
+      if (!index.has(checkValue(member)) && index.size >= max) return false;
+      index.add(member);
+      this.#write(key, index, ttlMs ?? 'keep');
+      return true;
+    });
+  }
+
+  removeFromIndex(key: string, member: string): Promise<boolean> {
+    return this.#step(undefined, () => {
+      const index = this.#index(key);
+      const isRemoved = index?.delete(member) ?? false;
+      if (index?.size === 0) this.#entries.delete(key);
+      return isRemoved;
+    });
+  }
+
+  pageOfIndex(key: string, page: IndexPage = {}): Promise<readonly string[]> {
+    return this.#step(undefined, () => this.#index(key)?.page(page) ?? []);
   }
 
   /** Does nothing and never calls the listener, because memory is always available. */
@@ -164,7 +176,13 @@ export class MemoryStateStore implements StateStore {
 
   #list(key: string): readonly string[] {
     const value = this.#read(key) ?? [];
-    if (typeof value === 'string') throw wrongKind();
+    if (!Array.isArray(value)) throw wrongKind();
+    return value as readonly string[];
+  }
+
+  #index(key: string): SortedSet | undefined {
+    const value = this.#read(key);
+    if (value !== undefined && !(value instanceof SortedSet)) throw wrongKind();
     return value;
   }
 
@@ -188,5 +206,47 @@ export class MemoryStateStore implements StateStore {
     for (const [old, { expiresAt }] of this.#entries)
       if (expiresAt <= now) this.#entries.delete(old);
     this.#writesToSweep = Math.max(SWEEP_EVERY, this.#entries.size);
+  }
+}
+
+/** Texts in order. New texts usually come last, so adding one is fast. */
+class SortedSet {
+  readonly #members: string[] = [];
+
+  get size(): number {
+    return this.#members.length;
+  }
+
+  has(member: string): boolean {
+    return this.#members[this.#placeOf(member)] === member;
+  }
+
+  add(member: string): void {
+    if (!this.has(member)) this.#members.splice(this.#placeOf(member), 0, member);
+  }
+
+  delete(member: string): boolean {
+    return this.has(member) && this.#members.splice(this.#placeOf(member), 1).length > 0;
+  }
+
+  page({ reverse = false, after, limit = 100 }: IndexPage): readonly string[] {
+    const place = after === undefined ? 0 : this.#placeOf(after);
+    if (reverse) {
+      const end = after === undefined ? this.size : place;
+      return this.#members.slice(Math.max(0, end - limit), end).reverse();
+    }
+    const start = place + Number(after !== undefined && this.has(after));
+    return this.#members.slice(start, start + limit);
+  }
+
+  /** Returns the index of the first member that isn't before this text. */
+  #placeOf(member: string): number {
+    let [low, high] = [0, this.size];
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if (this.#members[middle]! < member) low = middle + 1;
+      else high = middle;
+    }
+    return low;
   }
 }

@@ -56,11 +56,11 @@ export function notANumber(): ToolError {
   );
 }
 
-/** Returns the error for a text operation on a list, or for a list operation on text. */
+/** Returns the error for an operation on a key of another type. */
 export function wrongKind(): ToolError {
   return new ToolError(
     'INVALID_ARGUMENT',
-    'This key has the wrong type for the operation: it contains text instead of a list, or a list instead of text. Use another key.',
+    'This key contains another type: a text, a list, or an index. Use another key for this operation.',
   );
 }
 

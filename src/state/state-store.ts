@@ -49,28 +49,32 @@ export interface StateStore {
   now(): Promise<StoreMoment>;
 
   /**
-   * Returns at most `limit` keys that begin with a prefix, sorted. Listing keys is slow in a large
-   * store.
-   * @param limit The maximum number of keys, 1,000 by default.
-   */
-  list(prefix: string, limit?: number): Promise<readonly string[]>;
-
-  /**
    * Appends an item to the list stored under a key. Only the newest `max` items are kept.
    *
-   * Lists and text are separate types: operations other than `append`, `read`, and `expire` reject
-   * a list's key with `INVALID_ARGUMENT`.
-   *
-   * @returns the number of items in the list, or `undefined` if nothing was appended because of
-   * `at`.
+   * Texts, lists, and indexes are separate types: an operation for one type rejects a key of
+   * another type with `INVALID_ARGUMENT`.
    */
-  append(key: string, item: string, options: AppendOptions): Promise<number | undefined>;
+  append(key: string, item: string, options: AppendOptions): Promise<void>;
 
   /**
    * Returns items from the list stored under a key, oldest first. Returns an empty list if the key
    * doesn't exist.
    */
   read(key: string, options?: ReadOptions): Promise<readonly string[]>;
+
+  /**
+   * Adds a member to the index stored under a key. An index is a set of texts that is always
+   * sorted, so start each member with what to sort by, for example a time.
+   *
+   * @returns true if the index contains the member now. `false` means that the index is full.
+   */
+  addToIndex(key: string, member: string, options?: IndexOptions): Promise<boolean>;
+
+  /** Removes a member from an index. @returns true if the index contained the member. */
+  removeFromIndex(key: string, member: string): Promise<boolean>;
+
+  /** Returns members of an index in order. Returns an empty list if the key doesn't exist. */
+  pageOfIndex(key: string, page?: IndexPage): Promise<readonly string[]>;
 
   /**
    * Calls `listener` with `false` when the store becomes unavailable and with `true` when it's
@@ -121,11 +125,6 @@ export interface IncrementOptions {
    * addition. When the window ends, the counter starts again at 0. @default none
    */
   readonly windowMs?: number;
-  /**
-   * Changes only an existing key. If the key doesn't exist, the result has `applied: false` and
-   * `value: undefined`. @default false
-   */
-  readonly mustExist?: boolean;
   /** The identity that the store must have, as in `compareAndSet`. @default any */
   readonly identity?: string;
 }
@@ -135,23 +134,34 @@ export interface AppendOptions {
   /** The maximum number of items to keep. */
   readonly max: number;
   /**
-   * Appends only if the list contains exactly this number of items, and fewer than `max`. @default
-   * any number
-   */
-  readonly at?: number;
-  /**
    * The new lifetime of the whole list, in milliseconds from now. If omitted, the list's lifetime
    * doesn't change.
    */
   readonly ttlMs?: number;
-  /** The identity that the store must have, as in `compareAndSet`. @default any */
-  readonly identity?: string;
 }
 
 export interface ReadOptions {
   /** The index of the first item to read. @default 0 */
   readonly from?: number;
   /** The maximum number of items. @default 100 */
+  readonly limit?: number;
+}
+
+/** The options of `addToIndex`. */
+export interface IndexOptions {
+  /** The maximum number of members. A new member isn't added to a full index. @default no limit */
+  readonly max?: number;
+  /** The new lifetime of the whole index, in milliseconds from now. @default unchanged */
+  readonly ttlMs?: number;
+}
+
+/** The part of an index that `pageOfIndex` returns. */
+export interface IndexPage {
+  /** Starts at the end of the index and returns the members in reverse order. @default false */
+  readonly reverse?: boolean;
+  /** Starts after this member, which may have been removed. @default the start of the index */
+  readonly after?: string;
+  /** The maximum number of members. @default 100 */
   readonly limit?: number;
 }
 

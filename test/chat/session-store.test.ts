@@ -4,6 +4,7 @@ import { ToolError, ToolExecutor } from '../../src/index.js';
 import { MemoryStateStore, type StateStore } from '../../src/state.js';
 import { ManualClock } from '../../src/testing.js';
 import { call, codeOf, newCase } from './session-cases.js';
+import { ListedStore } from '../state/listed-store.js';
 import { WRITES, watched, type Operation } from './session-stores.js';
 import { newExecutor, World } from './session-world.js';
 
@@ -20,7 +21,7 @@ function spied(
 
 /** Parts that no head refers to are kept for a minute, so a process can finish reading them. */
 const GONE_MS = 60_000;
-const namesIn = async (store: StateStore): Promise<readonly string[]> =>
+const namesIn = async (store: ListedStore): Promise<readonly string[]> =>
   (await store.list('session')).map((key) => key.split('/').slice(0, 2).join('/'));
 
 /** Returns long text made of surrogate pairs. `filler` shifts the text so that a cut splits a pair. */
@@ -28,7 +29,7 @@ const long = (of: number, filler = 'x'): string => `${filler}${'😀'.repeat(of 
 
 describe('a session in a store', () => {
   it('a session opens in its last saved state', async () => {
-    const store = new MemoryStateStore();
+    const store = new ListedStore();
     const sessions = new SessionStore({ store });
     const { engine } = newCase([{ calls: [call('m', 'manual')] }, 'done']);
     expect(await sessions.open('s')).toBeUndefined();
@@ -46,7 +47,7 @@ describe('a session in a store', () => {
     for (const length of [1_000, 200_000, 400_000]) {
       for (const filler of ['', 'x']) {
         const clock = new ManualClock(1_000_000);
-        const store = new MemoryStateStore({ clock });
+        const store = new ListedStore({ clock });
         const sessions = new SessionStore({ store });
         const { engine } = newCase(['hello', 'again', long(length)]);
         const { session } = await sessions
@@ -68,7 +69,7 @@ describe('a session in a store', () => {
 
   it('a session and its parts expire after ttlMs', async () => {
     const clock = new ManualClock(1_000_000);
-    const store = new MemoryStateStore({ clock });
+    const store = new ListedStore({ clock });
     const sessions = new SessionStore({ store, ttlMs: 1000 });
     const { engine } = newCase(['hello', 'again']);
     const { session } = await sessions
@@ -137,7 +138,7 @@ describe('a session in a store, signed with a key', () => {
   const KEY = new Uint8Array(32).fill(7);
   /** Returns everything that a store contains for a session with long and short parts. */
   async function written(key?: Uint8Array) {
-    const store = new MemoryStateStore();
+    const store = new ListedStore();
     const { engine } = newCase([
       { calls: [call('a', 'auto'), call('p', 'pay'), call('m', 'manual')] },
       'done',

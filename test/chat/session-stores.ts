@@ -1,14 +1,13 @@
 import type { StateStore } from '../../src/state.js';
 
 export type Operation =
-  'get' | 'compareAndSet' | 'increment' | 'expire' | 'now' | 'list' | 'append' | 'read';
+  'get' | 'compareAndSet' | 'increment' | 'expire' | 'now' | 'append' | 'read';
 const OPERATIONS: ReadonlySet<string> = new Set<Operation>([
   'get',
   'compareAndSet',
   'increment',
   'expire',
   'now',
-  'list',
   'append',
   'read',
 ]);

@@ -1,3 +1,4 @@
+import { ListedStore } from '../state/listed-store.js';
 import { describe, expect, it } from 'vitest';
 import {
   defineTool,
@@ -174,7 +175,7 @@ describe('data-flow labels of a conversation', () => {
   });
 
   it("all labels are assumed while the store can't be read, and new labels are stored once the store is back", async () => {
-    const memory = new MemoryStateStore();
+    const memory = new ListedStore();
     let lost = false;
     const lossy = new Proxy(memory, {
       get: (store, name) => {

@@ -3,7 +3,6 @@ import { MemoryStateStore } from '../../src/state.js';
 import { ManualClock } from '../../src/testing/manual-clock.js';
 import {
   isToolError,
-  type Approval,
   type PendingApproval,
   type Policy,
   type ToolCall,
@@ -25,8 +24,10 @@ async function approved(
   executor: ToolExecutor,
   of: ToolCall = call,
   options: object = {},
-): Promise<Approval> {
-  return executor.approve(pendingOf(await executor.execute(of, options)));
+): Promise<PendingApproval> {
+  const pending = pendingOf(await executor.execute(of, options));
+  await executor.approve(pending);
+  return pending;
 }
 
 function writing(options: Parameters<typeof setup>[1] = {}) {
@@ -46,8 +47,8 @@ it('an approved read runs each time it is approved, even if its answers can be c
   const { executor } = setup([ask]);
   for (const expected of [1, 2]) {
     const asking = { id: `call ${expected}`, name: 'ask', input: {} };
-    const approval = await approved(executor, asking);
-    expect(brief(await executor.execute(asking, { approval }))).toBe(`ok ${expected}`);
+    await approved(executor, asking);
+    expect(brief(await executor.execute(asking))).toBe(`ok ${expected}`);
   }
 });
 
@@ -69,13 +70,13 @@ describe('approved writes', () => {
       expiresAt: 1_600_000,
     });
     expect(written).toEqual([]);
-    const approval = await executor.approve(pending);
-    expect(
-      brief(await executor.execute(call, { approval, principal: 'ada', conversationId: 'c' })),
-    ).toBe('ok null');
-    expect(
-      brief(await executor.execute(call, { approval, principal: 'ada', conversationId: 'c' })),
-    ).toBe('error INVALID_APPROVAL');
+    await executor.approve(pending);
+    expect(brief(await executor.execute(call, { principal: 'ada', conversationId: 'c' }))).toBe(
+      'ok null',
+    );
+    expect(brief(await executor.execute(call, { principal: 'ada', conversationId: 'c' }))).toBe(
+      'error INVALID_APPROVAL',
+    );
     expect(written).toEqual([{ text: 'bread' }]);
     const told = events.flatMap((event) =>
       event.type === 'approval'
@@ -91,18 +92,16 @@ describe('approved writes', () => {
     const shared = { store: new MemoryStateStore(), approvalKey: new Uint8Array(32).fill(7) };
     const [one, other] = [writing(shared), writing(shared)];
     const pending = pendingOf(await one.executor.execute(call));
-    const approval = await other.executor.approve(pending);
-    await Promise.all(
-      [one, other, one, other].map(({ executor }) => executor.execute(call, { approval })),
-    );
+    await other.executor.approve(pending);
+    await Promise.all([one, other, one, other].map(({ executor }) => executor.execute(call)));
     expect(one.written.length + other.written.length).toBe(1);
     expect(await codeOf(one.executor.approve(pending))).toBe('INVALID_APPROVAL');
   });
 
-  it('an approval is rejected if anything differs from the approved call', async () => {
+  it("an approval isn't used if anything differs from the approved call", async () => {
     const { executor, written, registry } = writing();
     registry.register(writer('other', (input) => void written.push(input)));
-    const approval = await approved(executor, call, { principal: 'ada' });
+    await approved(executor, call, { principal: 'ada' });
     const attempts: [ToolCall, object][] = [
       [{ ...call, id: '2' }, { principal: 'ada' }],
       [{ ...call, name: 'other' }, { principal: 'ada' }],
@@ -113,36 +112,19 @@ describe('approved writes', () => {
       [call, {}],
     ];
     for (const [each, options] of attempts)
-      expect(
-        brief(await executor.execute(each, { approval, ...options })),
-        JSON.stringify([each, options]),
-      ).toBe('error INVALID_APPROVAL');
-    for (const field of Object.keys(approval)) {
-      const changed = {
-        ...approval,
-        [field]:
-          field === 'expiresAt'
-            ? approval.expiresAt + 1
-            : `${String(approval[field as keyof Approval])}x`,
-      };
-      expect(
-        brief(await executor.execute(call, { approval: changed, principal: 'ada' })),
-        field,
-      ).toBe('error INVALID_APPROVAL');
-    }
+      expect(brief(await executor.execute(each, options)), JSON.stringify([each, options])).toBe(
+        'approval_required',
+      );
     expect(written).toEqual([]);
-    expect(brief(await executor.execute(call, { approval, principal: 'ada' })), 'still good').toBe(
-      'ok null',
-    );
+    expect(brief(await executor.execute(call, { principal: 'ada' })), 'still good').toBe('ok null');
   });
 
   it("expired approvals don't let a call run, and expired pending calls can't be approved", async () => {
     const { executor, clock, written } = writing({ approvalTtlMs: 1_000 });
     const pending = pendingOf(await executor.execute(call));
     clock.advance(999);
-    const approval = await executor.approve(pending);
+    await executor.approve(pending);
     clock.advance(1);
-    expect(brief(await executor.execute(call, { approval }))).toBe('error INVALID_APPROVAL');
     const late = pendingOf(await executor.execute(call));
     clock.advance(1_000);
     expect(await codeOf(executor.approve(late))).toBe('INVALID_APPROVAL');
@@ -166,18 +148,46 @@ describe('approved writes', () => {
     ]);
   });
 
-  it('an approval with edited arguments lets only the edited call run', async () => {
+  it('an approval with edited arguments lets the original call run once, with the edited arguments', async () => {
     const { executor, written } = writing();
     const edited = { input: { text: 'rolls' } };
-    const approval = await executor.approve(pendingOf(await executor.execute(call)), edited);
+    await executor.approve(pendingOf(await executor.execute(call)), edited);
     edited.input.text = 'cake';
-    expect(brief(await executor.execute(call, { approval }))).toBe('error INVALID_APPROVAL');
-    expect(brief(await executor.execute({ ...call, input: { text: 'cake' } }, { approval }))).toBe(
-      'error INVALID_APPROVAL',
+    for (const text of ['rolls', 'cake'])
+      expect(brief(await executor.execute({ ...call, input: { text } }))).toBe('approval_required');
+    expect(brief(await executor.execute(call))).toBe('ok null');
+    expect(brief(await executor.execute(call))).toBe('error INVALID_APPROVAL');
+    expect(written).toEqual([{ text: 'rolls' }]);
+  });
+
+  it('an edited call that needs no approval by itself still runs only once', async () => {
+    const policy: Policy = {
+      decide: ({ input }) => ({
+        verdict: (input as { text: string }).text === 'crumbs' ? 'allow' : 'confirm',
+        ...{ reason: 'r', rule: 'x', danger: 'low' },
+      }),
+    };
+    const { executor, written } = writing({ policy });
+    await executor.approve(pendingOf(await executor.execute(call)), { input: { text: 'crumbs' } });
+    expect(brief(await executor.execute(call))).toBe('ok null');
+    expect(brief(await executor.execute(call))).toBe('error INVALID_APPROVAL');
+    expect(written).toEqual([{ text: 'crumbs' }]);
+  });
+
+  it("edited arguments that don't fit the schema are refused, and the call stays pending", async () => {
+    const { executor, registry, written } = writing();
+    const inputSchema = { type: 'object', properties: { text: { type: 'string' } } };
+    registry.register(
+      writer('write', (input) => void written.push(input), { inputSchema }),
+      {
+        replace: true,
+      },
     );
-    expect(brief(await executor.execute({ ...call, input: { text: 'rolls' } }, { approval }))).toBe(
-      'ok null',
-    );
+    const pending = pendingOf(await executor.execute(call));
+    expect(await codeOf(executor.approve(pending, { input: { text: 5 } }))).toBe('INVALID_INPUT');
+    expect(await executor.waiting()).toEqual([pending]);
+    await executor.approve(pending, { input: { text: 'rolls' } });
+    await executor.execute(call);
     expect(written).toEqual([{ text: 'rolls' }]);
   });
 
@@ -185,9 +195,9 @@ describe('approved writes', () => {
     let verdict: 'confirm' | 'deny' = 'confirm';
     const policy: Policy = { decide: () => ({ verdict, reason: 'r', rule: 'x', danger: 'high' }) };
     const { executor, written } = writing({ policy });
-    const approval = await approved(executor);
+    await approved(executor);
     verdict = 'deny';
-    expect(await executor.execute(call, { approval })).toMatchObject({
+    expect(await executor.execute(call)).toMatchObject({
       status: 'denied',
       reason: 'r',
       rule: 'x',
@@ -195,43 +205,37 @@ describe('approved writes', () => {
     });
     expect(written).toEqual([]);
     verdict = 'confirm';
-    expect(brief(await executor.execute(call, { approval }))).toBe('ok null');
+    expect(brief(await executor.execute(call))).toBe('ok null');
   });
 
   it("an approved call doesn't run if the tool's definition has changed", async () => {
     const { executor, registry, written } = writing();
-    const approval = await approved(executor);
+    await approved(executor);
     registry.register(
       writer('write', () => void written.push('another'), { description: 'Does something else' }),
       { replace: true },
     );
-    expect(brief(await executor.execute(call, { approval }))).toBe('error INVALID_APPROVAL');
+    expect(brief(await executor.execute(call))).toBe('approval_required');
     expect(written).toEqual([]);
   });
 
   it("a call that exceeds its budget doesn't use up the approval", async () => {
     const { executor } = writing({ budgets: [{ per: 'principal', calls: 1 }] });
-    const [first, second] = [
-      await approved(executor),
-      await approved(executor, { ...call, id: '2' }),
-    ];
-    expect(brief(await executor.execute(call, { approval: first }))).toBe('ok null');
-    expect(brief(await executor.execute({ ...call, id: '2' }, { approval: second }))).toBe(
-      'error BUDGET_EXCEEDED',
-    );
+    await approved(executor);
+    await approved(executor, { ...call, id: '2' });
+    expect(brief(await executor.execute(call))).toBe('ok null');
+    expect(brief(await executor.execute({ ...call, id: '2' }))).toBe('error BUDGET_EXCEEDED');
     await executor.resetBudgets('');
-    expect(brief(await executor.execute({ ...call, id: '2' }, { approval: second }))).toBe(
-      'ok null',
-    );
+    expect(brief(await executor.execute({ ...call, id: '2' }))).toBe('ok null');
   });
 
   it("a call with an approval that was already used isn't charged to the budget", async () => {
     const { executor, registry } = writing({ budgets: [{ per: 'principal', calls: 3 }] });
     registry.register(reader('read', () => 1));
-    const approval = await approved(executor);
-    await executor.execute(call, { approval });
+    await approved(executor);
+    await executor.execute(call);
     for (let attempt = 0; attempt < 5; attempt++)
-      expect(brief(await executor.execute(call, { approval }))).toBe('error INVALID_APPROVAL');
+      expect(brief(await executor.execute(call))).toBe('error INVALID_APPROVAL');
     expect(brief(await executor.execute({ id: '9', name: 'read' }))).toBe('ok 1');
   });
 
@@ -239,38 +243,33 @@ describe('approved writes', () => {
     const store = new FailingStore(new MemoryStateStore({ clock: new ManualClock() }));
     const { executor, written } = writing({ store });
     const pending = pendingOf(await executor.execute(call));
-    const approval = await executor.approve(pending);
+    await executor.approve(pending);
     store.fails = () => true;
-    expect(brief(await executor.execute(call, { approval }))).toBe('error STATE_UNAVAILABLE');
     expect(brief(await executor.execute(call))).toBe('error STATE_UNAVAILABLE');
     expect(await codeOf(executor.approve(pending))).toBe('STATE_UNAVAILABLE');
     store.fails = () => false;
     store.flush();
-    expect(brief(await executor.execute(call, { approval }))).toBe('error INVALID_APPROVAL');
     expect(await codeOf(executor.approve(pending))).toBe('INVALID_APPROVAL');
+    expect(brief(await executor.execute(call))).toBe('approval_required');
     expect(written).toEqual([]);
   });
 
   it("a call that is aborted while it is queued doesn't use up its approval", async () => {
     const gate = new Gate();
     const { executor } = setup([writer('write', () => gate.promise)]);
-    const [first, second] = [
-      await approved(executor),
-      await approved(executor, { ...call, id: '2' }),
-    ];
+    await approved(executor);
+    await approved(executor, { ...call, id: '2' });
     const controller = new AbortController();
     const running = [
-      executor.execute(call, { approval: first }),
-      executor.execute({ ...call, id: '2' }, { approval: second, signal: controller.signal }),
+      executor.execute(call),
+      executor.execute({ ...call, id: '2' }, { signal: controller.signal }),
     ];
     await settled();
     controller.abort();
     expect(brief(await running[1]!)).toBe('error ABORTED');
     gate.open();
     await running[0];
-    expect(brief(await executor.execute({ ...call, id: '2' }, { approval: second }))).toBe(
-      'ok null',
-    );
+    expect(brief(await executor.execute({ ...call, id: '2' }))).toBe('ok null');
   });
 });
 

@@ -152,10 +152,10 @@ describe('executeAll', () => {
     ];
     const held = await executor.executeAll(calls);
     expect(held.map(brief)).toEqual(['approval_required', 'approval_required', 'ok "read"']);
-    const approval = await executor.approve(
+    await executor.approve(
       (held[1] as Extract<(typeof held)[1], { status: 'approval_required' }>).pending,
     );
-    expect((await executor.executeAll(calls, { approvals: [approval] })).map(brief)).toEqual([
+    expect((await executor.executeAll(calls)).map(brief)).toEqual([
       'approval_required',
       'ok 2',
       'ok "read"',
@@ -163,7 +163,7 @@ describe('executeAll', () => {
   });
 });
 
-it('dryRun returns each decision and the reason for a rejection without running anything', async () => {
+it('decide returns the decision and the reason for a rejection without running anything', async () => {
   let runs = 0;
   const { executor, events } = setup([
     reader('read', () => runs++, {
@@ -172,17 +172,18 @@ it('dryRun returns each decision and the reason for a rejection without running 
     }),
     writer('write', () => runs++),
   ]);
-  const said = await executor.dryRun([
+  const calls = [
     { id: '1', name: 'cat' },
     { id: '2', name: 'write' },
     { id: '3', name: 'nope' },
     { id: '4', name: 'read', input: { n: 'x' } },
-  ]);
+  ];
+  const said = await Promise.all(calls.map((each) => executor.decide(each)));
   expect(
-    said.map(({ callId, toolName, decision, refused }) => [
+    said.map(({ callId, toolName, verdict, refused }) => [
       callId,
       toolName,
-      decision.verdict,
+      verdict,
       refused === undefined,
     ]),
   ).toEqual([

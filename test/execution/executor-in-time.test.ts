@@ -56,19 +56,19 @@ it("if onStart throws, the call's approval stays valid for exactly one run", asy
   const { executor, events } = setup([writer('save', () => ++runs)]);
   const call = { id: '1', name: 'save' };
   const held = await executor.execute(call);
-  const approval = await executor.approve(pendingOf(held));
-  const failing = { approval, onStart: () => Promise.reject(new Error('no')) };
+  await executor.approve(pendingOf(held));
+  const failing = { onStart: () => Promise.reject(new Error('no')) };
   expect(await executor.execute(call, failing)).toMatchObject({
     status: 'error',
     code: 'EXECUTION_FAILED',
     attempts: 0,
   });
-  expect(await executor.execute(call, { approval, onStart: () => undefined })).toMatchObject({
+  expect(await executor.execute(call, { onStart: () => undefined })).toMatchObject({
     status: 'ok',
     value: 1,
   });
   let told = 0;
-  expect(await executor.execute(call, { approval, onStart: () => void told++ })).toMatchObject({
+  expect(await executor.execute(call, { onStart: () => void told++ })).toMatchObject({
     status: 'error',
     code: 'INVALID_APPROVAL',
   });

@@ -136,7 +136,7 @@ it.each([
     expect((await executor.execute(call, { policy, principal: 'ada' })).status).toBe(status);
     expect(counts.decisions).toBe(1);
     expect(asked).toEqual([[{ key: 'a' }, { principal: 'ada' }]]);
-    expect((await executor.dryRun([call], { policy }))[0]!.decision.verdict).toBe(
+    expect((await executor.decide(call, { policy })).verdict).toBe(
       { ok: 'allow', approval_required: 'confirm', denied: 'deny' }[status],
     );
   },

@@ -114,9 +114,7 @@ describe('a SafetyPolicy created with a different registry', () => {
       status: 'approval_required',
       pending: { reason: expect.stringContaining('access write') as string },
     });
-    expect((await executor.dryRun([{ id: '3', name: 'price' }]))[0]!.decision.verdict).toBe(
-      'confirm',
-    );
+    expect((await executor.decide({ id: '3', name: 'price' })).verdict).toBe('confirm');
     expect(runs).toBe(1);
   });
 

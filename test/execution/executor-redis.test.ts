@@ -91,7 +91,7 @@ describe.skipIf(!redisPresent)('executors in several processes that share a Redi
 
   it('an approval lets exactly one call run across four processes', async () => {
     const of = call('write', { text: 'bread' });
-    const approval = await approve(of);
+    await approve(of);
     const said = await Promise.all(
       [1, 2, 3, 4].map(() =>
         child<{ written: number; refused: number }>({
@@ -100,7 +100,6 @@ describe.skipIf(!redisPresent)('executors in several processes that share a Redi
           key: KEY,
           processes: 4,
           call: of,
-          approval,
         }),
       ),
     );
@@ -129,12 +128,12 @@ describe.skipIf(!redisPresent)('executors in several processes that share a Redi
         { store, clock: systemClock },
       ).executor;
       const of = call('write');
-      const approval = await approve(of);
+      await approve(of);
       expect(brief(await free.execute(call('kept')))).toBe('ok 1');
       expect(brief(await executor.execute(call('read')))).toBe('ok 1');
       await fail();
       await expectOutage();
-      expect(brief(await executor.execute(of, { approval }))).toBe('error STATE_UNAVAILABLE');
+      expect(brief(await executor.execute(of))).toBe('error STATE_UNAVAILABLE');
       expect(version).toBe(1);
       expect(brief(await free.execute(call('read')))).toBe('ok 1');
       expect(brief(await free.execute(call('kept')))).toBe('ok 1');
@@ -142,16 +141,14 @@ describe.skipIf(!redisPresent)('executors in several processes that share a Redi
       await mend();
       await back();
       if (how.startsWith('killed')) {
-        // Redis came back empty, so the approval is unknown and budgets start again.
+        // Redis came back empty, so the call needs a new approval and budgets start again.
         expect(brief(await executor.execute(call('read')))).toBe('ok 1');
-        expect(brief(await executor.execute(of, { approval }))).toBe('error INVALID_APPROVAL');
+        expect(brief(await executor.execute(of))).toBe('approval_required');
       }
       const again = call('write');
-      const second = await approve(again);
-      expect(brief(await executor.execute(again, { approval: second }))).toBe('ok 2');
-      expect(brief(await executor.execute(again, { approval: second }))).toBe(
-        'error INVALID_APPROVAL',
-      );
+      await approve(again);
+      expect(brief(await executor.execute(again))).toBe('ok 2');
+      expect(brief(await executor.execute(again))).toBe('error INVALID_APPROVAL');
       expect(brief(await executor.execute(call('read')))).toBe('ok 1');
       expect((await executor.execute(call('kept'))).status).toBe('ok');
       expect((await executor.execute(call('kept'))).cached).toBe(true);
@@ -159,13 +156,13 @@ describe.skipIf(!redisPresent)('executors in several processes that share a Redi
     },
   );
 
-  it('approvals are rejected after Redis was flushed', async () => {
+  it('an approved call needs a new approval after Redis was flushed', async () => {
     const of = call('write');
     expect(brief(await executor.execute(call('read')))).toBe('ok 1');
-    const approval = await approve(of);
+    await approve(of);
     await server.flush();
     expect(brief(await executor.execute(call('read')))).toBe('ok 1');
-    expect(brief(await executor.execute(of, { approval }))).toBe('error INVALID_APPROVAL');
+    expect(brief(await executor.execute(of))).toBe('approval_required');
     expect(version).toBe(1);
   });
 });

@@ -12,6 +12,7 @@ import {
 } from '../../src/index.js';
 import { MemoryStateStore, type StateStore } from '../../src/state.js';
 import { ManualClock } from '../../src/testing.js';
+import { ListedStore } from '../state/listed-store.js';
 
 const KEY = new Uint8Array(32).fill(7);
 const IN = { conversationId: 'talk', principal: 'ada' };
@@ -63,7 +64,7 @@ describe('grants', () => {
   });
 
   it("a grant doesn't apply to another principal, even if somebody copies the grant to that principal's list in the store", async () => {
-    const store = new MemoryStateStore();
+    const store = new ListedStore();
     const { executor, statusOf, pendingOf } = setUp({ store });
     const eve = { ...IN, principal: 'eve' };
     const { grant } = await executor.grant(await pendingOf(ADA), { uses: 5 });
@@ -106,7 +107,7 @@ describe('grants', () => {
     await expect(
       executor.grant({ ...pending, toolName: 'other' }, { uses: 1 }),
     ).rejects.toMatchObject({ code: 'INVALID_APPROVAL' });
-    expect((await executor.grant(pending, { uses: 1 })).approval.toolName).toBe('mail');
+    expect((await executor.grant(pending, { uses: 1 })).grant.toolName).toBe('mail');
   });
 
   it('the use count, expiry, and revocation of a grant apply to all processes', async () => {

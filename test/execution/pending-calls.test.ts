@@ -8,9 +8,12 @@ import {
   type PendingApproval,
   type PendingManualCall,
   type PendingQuestion,
+  type Policy,
   type ToolExecutorOptions,
 } from '../../src/index.js';
 import { MemoryStateStore } from '../../src/state.js';
+import { ManualClock } from '../../src/testing.js';
+import { ListedStore } from '../state/listed-store.js';
 import { brief } from './fixtures/executor-setup.js';
 
 const KEY = new Uint8Array(32).fill(7);
@@ -91,13 +94,13 @@ describe('requested calls', () => {
   });
 
   it("a requested call isn't replaced when somebody copies another call's record over its record in the store", async () => {
-    const store = new MemoryStateStore();
+    const store = new ListedStore();
     const { executor } = setUp({ store });
     await executor.request(call, IN);
-    const [first] = await store.list('pending:');
+    const [first] = await store.list('waiting:');
     const other = { ...call, id: 'c2', input: { text: 'b' } };
     await executor.request(other, IN);
-    const second = (await store.list('pending:')).find((key) => key !== first)!;
+    const second = (await store.list('waiting:')).find((key) => key !== first)!;
     await store.compareAndSet(second, await store.get(second), await store.get(first!));
     expect(await executor.request(other, IN)).toMatchObject({ callId: 'c2', input: { text: 'b' } });
   });
@@ -115,15 +118,12 @@ describe('requested calls', () => {
   });
 
   it("an answer that was written to the store without the key doesn't count as an approval", async () => {
-    const store = new MemoryStateStore();
+    const store = new ListedStore();
     const { executor, runs } = setUp({ store });
-    const pending = (await executor.request(call, IN)) as PendingApproval;
-    await store.compareAndSet(`approval:${pending.id}`, 'open', 'granted');
-    await store.compareAndSet(
-      `pending-answer:${pending.id}`,
-      undefined,
-      JSON.stringify({ id: pending.id, approval: {}, signature: 'x' }),
-    );
+    await executor.request(call, IN);
+    const [key] = await store.list('waiting:');
+    const text = (await store.get(key!))!;
+    await store.compareAndSet(key!, text, text.replace('"is":"open"', '"is":"approved"'));
     expect(brief(await executor.execute(call, IN))).toBe('approval_required');
     expect(runs).toEqual([]);
   });
@@ -140,26 +140,25 @@ describe('requested calls', () => {
     expect(await executor.request({ ...call, input: { text: 5 } }, IN)).toMatchObject({
       refused: expect.stringContaining('text') as string,
     });
-    expect(await executor.pendingCalls.list()).toEqual([]);
+    expect(await executor.waiting()).toEqual([]);
   });
 });
 
 it('any process with the store and the key can list and answer approvals, questions, and manual calls', async () => {
   const store = new MemoryStateStore();
   const { executor } = setUp({ store });
-  const operators = setUp({ store }).executor.pendingCalls;
+  const operators = setUp({ store }).executor;
   const manual = { id: 'm', name: 'by_hand', input: { a: 1 } };
   const question = { id: 'q', name: 'ask', input: {} };
   await executor.request(call, IN);
   expect(brief(await executor.execute(manual, IN))).toBe('manual');
   expect(brief(await executor.execute(question, IN))).toBe('ask_user');
-  const [asked, done, approval] = await operators.list();
+  const [asked, done, approval] = await operators.waiting();
   expect([asked, done, approval].map((each) => each?.kind)).toEqual([
     'question',
     'manual',
     'approval',
   ]);
-  expect(await operators.get(done!.id)).toEqual(done);
   await operators.answer(asked as PendingQuestion, 'the second');
   await operators.answer(done as PendingManualCall, { done: true });
   await expect(operators.answer(done as PendingManualCall, 2)).rejects.toMatchObject({
@@ -223,4 +222,96 @@ it('run returns an outcome whose type comes from the registered definition', asy
   const outcome = await executor.run(double, { n: 2 }, { id: 'own', principal: 'ada' });
   const value: number | undefined = outcome.status === 'ok' ? outcome.value : undefined;
   expect([outcome.callId, value]).toEqual(['own', 4]);
+});
+
+describe('a write that asks the user a question', () => {
+  function askingWrite(options: Partial<ToolExecutorOptions> = {}) {
+    const runs: unknown[] = [];
+    const registry = new ToolMetadataRegistry();
+    registry.register(
+      defineTool({
+        name: 'book',
+        description: 'Books a seat',
+        inputSchema: z.object({ seat: z.string() }),
+        accessMode: 'write',
+        execute: (input) => (runs.push(input), askUser('Window or aisle?')),
+      }),
+    );
+    return { executor: new ToolExecutor({ registry, approvalKey: KEY, ...options }), runs };
+  }
+  const book = { id: 'b1', name: 'book', input: { seat: '12' } };
+  const pendingOf = async (executor: ToolExecutor) =>
+    (await executor.execute(book, IN)) as unknown as { status: string; pending: never };
+
+  it.each([
+    ['as asked', {}, { seat: '12' }],
+    ['with edited arguments', { input: { seat: '14' } }, { seat: '14' }],
+  ])('runs once and returns the answer, in any process: %s', async (_, edited, ran) => {
+    const clock = new ManualClock();
+    const store = new MemoryStateStore({ clock });
+    const [one, other] = [askingWrite({ store, clock }), askingWrite({ store, clock })];
+    await one.executor.approve((await pendingOf(one.executor)).pending, edited);
+    expect((await pendingOf(other.executor)).status).toBe('ask_user');
+    const again = await pendingOf(one.executor);
+    expect(again.status).toBe('ask_user');
+    clock.advance(700_000); // The approval itself has expired in the meantime.
+    await other.executor.answer(again.pending, 'window', { by: 'ada' });
+    for (const { executor } of [one, other])
+      expect(brief(await executor.execute(book, IN))).toBe('ok "window"');
+    expect([...one.runs, ...other.runs]).toEqual([ran]);
+  });
+
+  it('needs a new approval if the tool was defined differently when it asked', async () => {
+    const store = new MemoryStateStore();
+    const { executor } = askingWrite({ store });
+    await executor.approve((await pendingOf(executor)).pending);
+    await executor.answer((await pendingOf(executor)).pending, 'window');
+    executor.registry.register(
+      defineTool({
+        name: 'book',
+        description: 'Books two seats',
+        inputSchema: z.object({ seat: z.string() }),
+        accessMode: 'write',
+        execute: () => 'booked',
+      }),
+      { replace: true },
+    );
+    expect((await pendingOf(executor)).status).toBe('approval_required');
+  });
+});
+
+it('an approved call runs once, even if its record is put back into the store afterwards', async () => {
+  const store = new ListedStore();
+  const { executor, runs } = setUp({ store });
+  await executor.approve((await executor.request(call, IN)) as PendingApproval);
+  const [key] = await store.list('waiting:');
+  const text = await store.get(key!);
+  expect(brief(await executor.execute(call, IN))).toBe('ok "put"');
+  await store.compareAndSet(key!, await store.get(key!), text);
+  expect(brief(await executor.execute(call, IN))).toBe('error INVALID_APPROVAL');
+  expect(runs).toHaveLength(1);
+});
+
+it('a requested call shows the new reason if the decision about it has changed', async () => {
+  let reason = 'it writes';
+  const policy: Policy = {
+    decide: () => ({ verdict: 'confirm', reason, rule: 'own', danger: 'low' }),
+  };
+  const { executor } = setUp({ policy });
+  const before = (await executor.request(call, IN)) as PendingApproval;
+  reason = 'the conversation has read something untrusted';
+  const after = (await executor.request(call, IN)) as PendingApproval;
+  expect(after).toMatchObject({ kind: 'approval', reason });
+  await expect(executor.approve(before)).rejects.toMatchObject({ code: 'INVALID_APPROVAL' });
+  expect(await executor.waiting(IN)).toEqual([after]);
+});
+
+it('a call without principal and conversation that waits in a shared store is reported once', async () => {
+  const { executor } = setUp({ store: new MemoryStateStore() });
+  const events: unknown[] = [];
+  executor.on(({ type }) => events.push(type));
+  await executor.execute(call, IN);
+  for (const id of ['1', '2']) await executor.execute({ ...call, id });
+  await setUp().executor.execute(call);
+  expect(events.filter((type) => type === 'caller-unknown')).toHaveLength(1);
 });

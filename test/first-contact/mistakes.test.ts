@@ -454,18 +454,13 @@ const REFUSED: readonly (readonly [
   ],
   [
     'execute with a misspelled option',
-    [call, { aprove: true }],
-    'got "aprove". Did you mean "approval"?',
+    [call, { principle: 'ada' }],
+    'got "principle". Did you mean "principal"?',
   ],
   [
-    'execute with approval: true',
-    [call, { approval: true }],
-    'Expected approval as an object, got true.',
-  ],
-  [
-    'execute with the promise of an approval',
-    [call, { approval: Promise.resolve({}) }],
-    'Expected approval as an object, got a promise.',
+    'execute with the promise of a policy',
+    [call, { policy: Promise.resolve({}) }],
+    'Expected policy as an object, got a promise.',
   ],
   ['execute with an unknown name', [{ ...call, name: 'raed' }], 'There is no tool named "raed"'],
 ];

@@ -106,8 +106,8 @@ describe.skipIf(!browserPresent)('the operator page (skipped without a browser)'
     const approve = page.getByRole('button', { name: 'Approve' });
     await approve.waitFor();
     await page.route('**/pending', (route) => route.abort());
-    const [pending] = await executor.pendingCalls.list();
-    await executor.pendingCalls.deny(pending!);
+    const [pending] = await executor.waiting();
+    await executor.deny(pending!);
     await approve.click();
     await page.getByRole('alert').filter({ hasText: 'already been answered' }).waitFor();
     await leave(); // The aborted requests would fail the test.

@@ -97,8 +97,8 @@ type Loop = (shop: Shop) => Promise<unknown>;
 async function settled(executor: ToolExecutor, call: Call, outcome: ToolOutcome) {
   switch (outcome.status) {
     case 'approval_required': {
-      const approval = await executor.approve(outcome.pending);
-      return executor.execute({ id: call[0], name: call[1], input: call[2] }, { approval });
+      await executor.approve(outcome.pending);
+      return executor.execute({ id: call[0], name: call[1], input: call[2] });
     }
     case 'ask_user':
       return { ...outcome, status: 'ok', value: 'am' } as const;

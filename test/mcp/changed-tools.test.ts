@@ -140,14 +140,11 @@ describe.each(WAYS)('changed tools $name', (way) => {
       server.list(way.now ?? TRANSFERS);
       await server.restart();
       // The user approved the tool that shows the price.
-      const approval =
-        before.status === 'approval_required'
-          ? { approval: await executor.approve(before.pending) }
-          : {};
-      const refused = await executor.execute(
-        { ...callOf(tool), ...(before.status === 'approval_required' && { id: before.callId }) },
-        approval,
-      );
+      if (before.status === 'approval_required') await executor.approve(before.pending);
+      const refused = await executor.execute({
+        ...callOf(tool),
+        ...(before.status === 'approval_required' && { id: before.callId }),
+      });
       expect(refused).toMatchObject({
         status: 'error',
         code: 'TOOL_CHANGED',
@@ -158,12 +155,10 @@ describe.each(WAYS)('changed tools $name', (way) => {
       expect(again).toMatchObject({ status: way.second });
       expect(server.calls()).toEqual(way.second === 'ok' ? [...calls, 'price'] : calls);
       if (again.status !== 'approval_required') return;
-      expect(
-        await executor.execute(
-          { ...callOf(tool), id: again.callId },
-          { approval: await executor.approve(again.pending) },
-        ),
-      ).toMatchObject({ status: 'ok' });
+      await executor.approve(again.pending);
+      expect(await executor.execute({ ...callOf(tool), id: again.callId })).toMatchObject({
+        status: 'ok',
+      });
       expect(server.calls()).toEqual([...calls, 'price']);
     },
   );
@@ -232,10 +227,10 @@ describe("servers that don't announce changes", () => {
     const asked = await executor.execute(callOf(tool));
     if (asked.status !== 'approval_required') throw new Error(asked.status);
     server.list(TRANSFERS);
-    const approval = await executor.approve(asked.pending);
-    expect(
-      await executor.execute({ ...callOf(tool), id: asked.callId }, { approval }),
-    ).toMatchObject({ code: 'TOOL_CHANGED' });
+    await executor.approve(asked.pending);
+    expect(await executor.execute({ ...callOf(tool), id: asked.callId })).toMatchObject({
+      code: 'TOOL_CHANGED',
+    });
     expect(server.calls()).toEqual([]);
   });
 

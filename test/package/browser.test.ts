@@ -28,7 +28,7 @@ const PROGRAM = `
     const executor = new ToolExecutor({ registry });
     const write = { id: '2', name: 'save_note', input: { text: 'ä 🗝️' } };
     const asked = await executor.execute(write);
-    const approval = await executor.approve(asked.pending);
+    await executor.approve(asked.pending);
     const key = crypto.getRandomValues(new Uint8Array(32));
     const { session } = await Session.create().start({ executor, model: scriptedModel([{ calls: [{ id: 'c', name: 'save_note', input: { text: 'later' } }] }, 'Saved.']) }, 'Save it');
     const again = Session.fromJSON(JSON.parse(JSON.stringify(session.snapshot({ key }))), { key }).approve('c').session;
@@ -41,8 +41,8 @@ const PROGRAM = `
       router: typeof ProviderRouter,
       read: (await executor.execute({ id: '1', name: 'count_words', input: { text: 'a b c' } })).value,
       asked: asked.status,
-      approved: (await executor.execute(write, { approval })).value,
-      twice: (await executor.execute(write, { approval })).code,
+      approved: (await executor.execute(write)).value,
+      twice: (await executor.execute(write)).code,
       chat: (await chat({ executor, model: scriptedModel(['Hi']), prompt: 'Hello' })).text,
       session: result.text,
       digest: registry.get('save_note').digest,

@@ -47,7 +47,6 @@ export const SURFACE: Readonly<Record<string, EntrySurface>> = {
       'toolsFromJson',
     ],
     types: [
-      'Approval',
       'Around',
       'AroundCall',
       'AskUserOptions',

@@ -57,16 +57,24 @@ export class FaultyStore implements StateStore {
     return this.#do('now', () => this.#memory.now());
   }
 
-  list(prefix: string, limit?: number): Promise<readonly string[]> {
-    return this.#do('list', () => this.#memory.list(prefix, limit));
-  }
-
-  append(key: string, item: string, options: AppendOptions): Promise<number | undefined> {
+  append(key: string, item: string, options: AppendOptions): Promise<void> {
     return this.#do('append', () => this.#memory.append(key, item, options));
   }
 
   read(key: string, options?: ReadOptions): Promise<readonly string[]> {
     return this.#do('read', () => this.#memory.read(key, options));
+  }
+
+  addToIndex(): never {
+    throw new Error('not used by providers');
+  }
+
+  removeFromIndex(): never {
+    throw new Error('not used by providers');
+  }
+
+  pageOfIndex(): never {
+    throw new Error('not used by providers');
   }
 
   onAvailability(listener: (available: boolean) => void): () => void {

@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { PublishedHealth } from '../../src/providers.js';
-import { MemoryStateStore } from '../../src/state.js';
+import { ListedStore } from '../state/listed-store.js';
 import { ManualClock } from '../../src/testing.js';
 import { FaultyStore } from './faulty-store.js';
 
 /** Returns processes that share a store and a clock. */
 function processes() {
   const clock = new ManualClock(1_000_000);
-  const memory = new MemoryStateStore({ clock });
+  const memory = new ListedStore({ clock });
   const start = () => {
     const store = new FaultyStore(memory);
     return { store, health: new PublishedHealth({ store, clock }) };

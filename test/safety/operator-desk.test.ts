@@ -10,8 +10,8 @@ import {
   type ToolOutcome,
 } from '../../src/index.js';
 import { readCallLog } from '../../src/execution/call-log.js';
-import { OperatorDesk, type OperatorAction } from '../../src/safety/operator-desk.js';
-import type { StoredPending } from '../../src/safety/calls.js';
+import type { OperatorAction, Pending } from '../../src/safety/calls.js';
+import { OperatorDesk } from '../../src/safety/operator-desk.js';
 import { MemoryStateStore, RedisStateStore, type StateStore } from '../../src/state.js';
 import { eventually, RedisServer, redisPresent, warnIfNoRedis } from '../state/redis-server.js';
 
@@ -90,7 +90,7 @@ describe.each(KINDS)('operators with a store in %s', (kind) => {
     return { desk: new OperatorDesk(await connect(), KEY, (each) => actions.push(each)), actions };
   }
 
-  const only = async (operator: OperatorDesk, callId: string): Promise<StoredPending> => {
+  const only = async (operator: OperatorDesk, callId: string): Promise<Pending> => {
     const found = (await operator.waiting()).filter((each) => each.callId === callId);
     expect(found).toHaveLength(1);
     return found[0]!;
@@ -137,6 +137,39 @@ describe.each(KINDS)('operators with a store in %s', (kind) => {
     await ada.approve((await only(ada, 'c-1')).id, 'ada', { input: { to: 'bob@corp.example' } });
     await agent.execute(mail('c-1'));
     expect(sent).toEqual([{ to: 'bob@corp.example' }]);
+  });
+
+  it("an operator's edit that doesn't fit the tool is refused, and the call stays open", async () => {
+    const { executor: agent } = await executor();
+    const { desk: ada } = await desk();
+    await agent.execute(mail('k-1'));
+    const { id } = await only(ada, 'k-1');
+    await expect(ada.approve(id, 'ada', { input: { to: 5 } })).rejects.toMatchObject({
+      code: 'INVALID_INPUT',
+    });
+    expect((await only(ada, 'k-1')).id).toBe(id);
+    await ada.deny(id, 'ada');
+  });
+
+  it("an operator can't grant calls that need approval every time", async () => {
+    const { executor: agent } = await executor();
+    agent.registry.register(
+      defineTool({
+        name: 'pay',
+        description: 'Pays',
+        inputSchema: z.object({}),
+        accessMode: 'write',
+        requiresConsent: true,
+        execute: () => 'paid',
+      }),
+    );
+    const { desk: ada } = await desk();
+    await agent.execute({ id: 'l-1', name: 'pay' });
+    const { id } = await only(ada, 'l-1');
+    await expect(ada.grant(id, 'ada', { uses: 1 })).rejects.toMatchObject({
+      code: 'INVALID_ARGUMENT',
+    });
+    await ada.deny(id, 'ada');
   });
 
   it("an operator's answers to questions and manual calls are validated", async () => {

@@ -37,8 +37,7 @@ async function verdict(
     registry,
     policy: new SafetyPolicy({ registry, rules: [...rules, ALLOWED] }),
   });
-  const [dryRun] = await executor.dryRun([{ id: '1', name, input }]);
-  return dryRun!.decision.verdict;
+  return (await executor.decide({ id: '1', name, input })).verdict;
 }
 
 describe('a rule that denies writing *.lock', () => {

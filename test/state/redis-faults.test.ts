@@ -192,10 +192,7 @@ describe.skipIf(!redisPresent)('a store when Redis fails (skipped without redis-
     await store.increment('count', 5);
     await server.flush();
     expect(await store.get('count')).toBeUndefined();
-    expect(await store.increment('count', 1, { mustExist: true })).toEqual({
-      applied: false,
-      value: undefined,
-    });
+    expect(await store.increment('count', 1)).toEqual({ applied: true, value: 1 });
     expect(changes).toEqual([]);
   });
 

@@ -128,7 +128,7 @@ const CASES: readonly NamedRun[] = [
       assert.equal(await store.get('for good'), 'a');
       assert.equal(await store.compareAndSet('short', undefined, 'c', { ttlMs: 'keep' }), true);
       assert.equal(await store.get('short'), 'c');
-      assert.equal(await store.append('list', 'b', { max: 2 }), 1);
+      await store.append('list', 'b', { max: 2 });
       assert.deepEqual(await store.read('list'), ['b']);
     },
   ],
@@ -156,13 +156,11 @@ const CASES: readonly NamedRun[] = [
         value: 1,
       });
       assert.equal((await store.increment('window', 1, { identity, windowMs: LONG_MS })).value, 1);
-      assert.equal(await store.append('list', 'a', { max: 2, identity }), 1);
       const other = { identity: `not ${identity}` };
       for (const write of [
         () => store.compareAndSet('text', 'a', 'b', other),
         () => store.increment('count', 1, other),
         () => store.increment('window', 1, { ...other, windowMs: LONG_MS }),
-        () => store.append('list', 'b', { max: 2, ...other }),
       ]) {
         const error = await refused(write, 'STATE_UNAVAILABLE');
         assert.equal(error.details['reason'], 'restarted');
@@ -171,23 +169,6 @@ const CASES: readonly NamedRun[] = [
       assert.equal(await store.get('text'), 'a');
       assert.equal(await store.get('count'), '1');
       assert.equal((await store.increment('window', 0, { windowMs: LONG_MS })).value, 1);
-      assert.deepEqual(await store.read('list'), ['a']);
-    },
-  ],
-  [
-    'lists the keys that start with a prefix',
-    async (store, { advance }) => {
-      const keys = ['a*:1', 'a*:2', 'a*:[x]', 'a*:Ünïcödé 🗝️'];
-      for (const key of [...keys, 'ab:1', 'a', 'a*', 'b:a*:1'])
-        await store.compareAndSet(key, undefined, 'x');
-      await store.compareAndSet('a*:short', undefined, 'x', { ttlMs: 40 });
-      await store.append('a*:list', 'x', { max: 1 });
-      await advance(60);
-      assert.deepEqual(await store.list('a*:'), [...keys, 'a*:list'].sort());
-      assert.equal((await store.list('a*:', 2)).length, 2);
-      assert.deepEqual(await store.list('nothing:'), []);
-      for (let index = 0; index < 300; index += 1) await store.increment(`many:${index}`, 1);
-      assert.equal((await store.list('many:')).length, 300);
     },
   ],
   [
@@ -195,26 +176,21 @@ const CASES: readonly NamedRun[] = [
     async (store, { advance }) => {
       assert.deepEqual(await store.read('list'), []);
       for (let item = 0; item < 120; item += 1)
-        assert.equal(await store.append('list', `item ${item}`, { max: 120, at: item }), item + 1);
-      assert.equal(await store.append('list', 'no room', { max: 120, at: 120 }), undefined);
-      assert.equal(
-        await store.append('list', 'at the wrong place', { max: 1_000, at: 119 }),
-        undefined,
-      );
+        await store.append('list', `item ${item}`, { max: 120 });
       assert.equal((await store.read('list')).length, 100);
       assert.deepEqual(await store.read('list', { from: 118, limit: 1_000 }), [
         'item 118',
         'item 119',
       ]);
       assert.deepEqual(await store.read('list', { from: 200 }), []);
-      assert.equal(await store.append('list', 'one more', { max: 120 }), 120);
+      await store.append('list', 'one more', { max: 120 });
       assert.deepEqual(await store.read('list', { limit: 1 }), ['item 1']);
       assert.deepEqual(await store.read('list', { from: 119 }), ['one more']);
-      assert.equal(await store.append('list', 'fewer', { max: 2 }), 2);
+      await store.append('list', 'fewer', { max: 2 });
       assert.deepEqual(await store.read('list'), ['one more', 'fewer']);
-      assert.equal(await store.append('short', 'a', { max: 2, ttlMs: 40 }), 1);
-      assert.equal(await store.append('short', 'b', { max: 2 }), 2);
-      await advance(60);
+      await store.append('short', 'a', { max: 2, ttlMs: 1_000 });
+      await store.append('short', 'b', { max: 2 });
+      await advance(1_020);
       assert.deepEqual(await store.read('short'), []);
       assert.equal(await store.expire('list', 40), true);
       await advance(60);
@@ -222,20 +198,40 @@ const CASES: readonly NamedRun[] = [
     },
   ],
   [
-    'lets exactly one of 100 writers append at the same position',
+    'keeps an index sorted, which can be read from both ends and from any text',
+    async (store, { advance }) => {
+      assert.deepEqual(await store.pageOfIndex('index'), []);
+      for (const member of ['c', 'a', 'e', 'b', 'd', 'c'])
+        assert.equal(await store.addToIndex('index', member), true);
+      assert.deepEqual(await store.pageOfIndex('index'), ['a', 'b', 'c', 'd', 'e']);
+      assert.deepEqual(await store.pageOfIndex('index', { limit: 2 }), ['a', 'b']);
+      assert.deepEqual(await store.pageOfIndex('index', { after: 'b', limit: 2 }), ['c', 'd']);
+      assert.deepEqual(await store.pageOfIndex('index', { reverse: true, limit: 2 }), ['e', 'd']);
+      assert.equal(await store.removeFromIndex('index', 'd'), true);
+      assert.equal(await store.removeFromIndex('index', 'd'), false);
+      assert.deepEqual(await store.pageOfIndex('index', { after: 'd' }), ['e']);
+      assert.deepEqual(await store.pageOfIndex('index', { reverse: true, after: 'd' }), [
+        'c',
+        'b',
+        'a',
+      ]);
+      await store.addToIndex('short', 'a', { ttlMs: 1_000 });
+      await store.addToIndex('short', 'b');
+      await advance(1_020);
+      assert.deepEqual(await store.pageOfIndex('short'), []);
+    },
+  ],
+  [
+    'adds no more members to an index than its maximum, even with concurrent additions',
     async (store) => {
-      for (const at of [0, 1]) {
-        const won = await Promise.all(
-          Array.from({ length: 100 }, (_, writer) =>
-            store.append('list', `writer ${writer}`, { at, max: 10 }),
-          ),
-        );
-        assert.deepEqual(
-          won.filter((length) => length !== undefined),
-          [at + 1],
-        );
-        assert.deepEqual(await store.read('list', { from: at }), [`writer ${won.indexOf(at + 1)}`]);
-      }
+      const added = await Promise.all(
+        Array.from({ length: 100 }, (_, at) => store.addToIndex('index', `${at}`, { max: 10 })),
+      );
+      assert.equal(added.filter(Boolean).length, 10);
+      const [known] = await store.pageOfIndex('index');
+      assert.equal(await store.addToIndex('index', known!, { max: 10 }), true);
+      assert.equal(await store.removeFromIndex('index', known!), true);
+      assert.equal(await store.addToIndex('index', 'new', { max: 10 }), true);
     },
   ],
   [
@@ -248,6 +244,8 @@ const CASES: readonly NamedRun[] = [
       await refused(() => store.increment('list', 1), 'INVALID_ARGUMENT');
       await refused(() => store.append('text', 'a', { max: 1 }), 'INVALID_ARGUMENT');
       await refused(() => store.read('text'), 'INVALID_ARGUMENT');
+      await refused(() => store.pageOfIndex('text'), 'INVALID_ARGUMENT');
+      await refused(() => store.addToIndex('list', 'a'), 'INVALID_ARGUMENT');
       assert.deepEqual(await store.read('list'), ['a']);
       assert.equal(await store.get('text'), 'a');
     },

@@ -79,21 +79,6 @@ export const COUNTER_CASES: readonly NamedRun[] = [
     },
   ],
   [
-    'adds only to existing keys if mustExist is set',
-    async (store) => {
-      assert.deepEqual(await store.increment('key', 1, { mustExist: true }), {
-        applied: false,
-        value: undefined,
-      });
-      assert.equal(await store.get('key'), undefined);
-      await store.increment('key', 1);
-      assert.deepEqual(await store.increment('key', 1, { mustExist: true }), {
-        applied: true,
-        value: 2,
-      });
-    },
-  ],
-  [
     'adds to numbers stored as text, and rejects other text',
     async (store) => {
       for (const [index, text] of ['41', '-1.5', '1e3', '.5', '007'].entries()) {

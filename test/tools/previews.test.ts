@@ -114,18 +114,15 @@ describe('previews of calls to the bundled tools', () => {
     git('config', 'user.email', 'ada@example.org');
     writeFileSync(join(root, 'a.txt'), 'one');
     const commit = { message: 'Add a' };
-    const approval = await executor.approve(await pendingOf('git_commit', commit));
+    await executor.approve(await pendingOf('git_commit', commit));
     writeFileSync(join(root, 'a.txt'), 'two');
-    const again = await executor.execute(call('git_commit', commit), { approval });
+    const again = await executor.execute(call('git_commit', commit));
     expect(again).toMatchObject({
       status: 'approval_required',
       pending: { preview: { diff: 'A a.txt' } },
     });
-    expect(
-      await executor.execute(call('git_commit', commit), {
-        approval: await executor.approve((again as { readonly pending: PendingApproval }).pending),
-      }),
-    ).toMatchObject({ status: 'ok' });
+    await executor.approve((again as { readonly pending: PendingApproval }).pending);
+    expect(await executor.execute(call('git_commit', commit))).toMatchObject({ status: 'ok' });
   });
 
   it('show the URL of a push, and require another approval if the URL has changed', async () => {
@@ -135,9 +132,9 @@ describe('previews of calls to the bundled tools', () => {
     expect(pending.preview).toMatchObject({
       recipients: ['origin (https://git.example.org/ada/project.git)'],
     });
-    const approval = await executor.approve(pending);
+    await executor.approve(pending);
     git('remote', 'set-url', '--push', 'origin', 'https://git.evil.example/project.git');
-    expect(await executor.execute(call('git_push', {}), { approval })).toMatchObject({
+    expect(await executor.execute(call('git_push', {}))).toMatchObject({
       status: 'approval_required',
       pending: { preview: { recipients: ['origin (https://git.evil.example/project.git)'] } },
     });
@@ -146,20 +143,17 @@ describe('previews of calls to the bundled tools', () => {
   it('require another approval if the file has changed since the first approval', async () => {
     writeFileSync(join(root, 'a.txt'), 'one\n');
     const edit = { path: 'a.txt', find: 'one', replace: 'two' };
-    const approval = await executor.approve(await pendingOf('edit_file', edit));
+    await executor.approve(await pendingOf('edit_file', edit));
     writeFileSync(join(root, 'a.txt'), 'one\nsecret plan\n');
-    const again = await executor.execute(call('edit_file', edit), { approval });
+    const again = await executor.execute(call('edit_file', edit));
     expect(again).toMatchObject({
       status: 'approval_required',
       pending: { preview: { diff: expect.stringContaining(' secret plan') as string } },
     });
     expect(readFileSync(join(root, 'a.txt'), 'utf8')).toBe('one\nsecret plan\n');
     const { pending } = again as { readonly pending: PendingApproval };
-    expect(
-      await executor.execute(call('edit_file', edit), {
-        approval: await executor.approve(pending),
-      }),
-    ).toMatchObject({ status: 'ok' });
+    await executor.approve(pending);
+    expect(await executor.execute(call('edit_file', edit))).toMatchObject({ status: 'ok' });
     expect(readFileSync(join(root, 'a.txt'), 'utf8')).toBe('two\nsecret plan\n');
   });
 });

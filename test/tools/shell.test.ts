@@ -58,8 +58,8 @@ describe('run_shell', () => {
     await expect(executor.grant(held.pending, { uses: 5 })).rejects.toMatchObject({
       code: 'INVALID_ARGUMENT',
     });
-    const approval = await executor.approve(held.pending);
-    expect(await executor.execute(call, { approval })).toMatchObject({ status: 'ok' });
+    await executor.approve(held.pending);
+    expect(await executor.execute(call)).toMatchObject({ status: 'ok' });
     expect(await executor.execute({ ...call, id: '2' })).toMatchObject({
       status: 'approval_required',
     });

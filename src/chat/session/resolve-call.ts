@@ -25,8 +25,8 @@ import { deniedOutput, encodeResult, errorOutput } from '../encode-output.js';
 import { cloneMessage, type ToolOutput } from '../thread.js';
 import { revised, type SessionData } from './session-data.js';
 
-/** A user's or program's decision about a pending call. */
-export type CallDecision =
+/** A user's or program's decision about a pending call, and the person who decided. */
+export type CallDecision = { readonly by?: string | undefined } & (
   | { readonly kind: 'result'; readonly result: unknown }
   | { readonly kind: 'answer'; readonly answer: string | readonly string[]; readonly now: number }
   | {
@@ -35,7 +35,8 @@ export type CallDecision =
       readonly grant?: GrantScope | undefined;
       readonly pendingId?: string | undefined;
     }
-  | { readonly kind: 'deny'; readonly reason?: string | undefined };
+  | { readonly kind: 'deny'; readonly reason?: string | undefined }
+);
 
 /** The session data after a decision. `applied` is false if the decision was already on record. */
 export interface Resolved {
@@ -85,7 +86,8 @@ export function resolveCall(data: SessionData, callId: string, decision: CallDec
     );
   }
   const pending = progress?.state === 'waiting' ? progress.pending : undefined;
-  return resolved(data, [{ callId, progress: progressAfter(call, pending), digest }]);
+  const { by } = decision;
+  return resolved(data, [{ callId, progress: progressAfter(call, pending), digest, by }]);
 }
 
 /** Settles expired questions with a result that says that the user didn't answer. */
@@ -100,17 +102,39 @@ export function expireQuestions(data: SessionData, now: number): Resolved {
   return changes.length === 0 ? { data, applied: false } : resolved(data, changes);
 }
 
+/** The ways to settle open calls when the user moves on: deny them, or leave them undecided. */
+export type Open = 'deny' | 'leave';
+
+/** Settles every open call, because the user says something else. No open call runs after this. */
+export function settleOpenCalls(data: SessionData, open: Open): Resolved {
+  const changes = (data.openTurn?.calls ?? []).flatMap((call): Change[] => {
+    const { callId, progress } = call;
+    if (progress.state === 'settled') return [];
+    const left = errorOutput(
+      "Not run: the user hasn't decided about this call and said something else",
+    );
+    const decided = open === 'deny' ? deniedOutput('the user said something else instead') : left;
+    const output =
+      progress.state === 'started'
+        ? errorOutput("It's unknown whether the call took effect")
+        : decided;
+    return [{ callId, progress: settledWith(call, output), digest: digestOf(output) }];
+  });
+  return changes.length === 0 ? { data, applied: false } : resolved(data, changes);
+}
+
 interface Change {
   readonly callId: string;
   readonly progress: CallProgress;
   readonly digest: string;
+  readonly by?: string | undefined;
 }
 
 function resolved(data: SessionData, changes: readonly Change[]): Resolved {
   let next = data;
-  for (const { callId, progress, digest } of changes) {
+  for (const { callId, progress, digest, by } of changes) {
     const others = next.resolutions.filter((each) => each.callId !== callId);
-    const resolutions = [...others, { callId, digest }];
+    const resolutions = [...others, { callId, digest, ...(by !== undefined && { by }) }];
     next = { ...withCall(next, callId, progress), resolutions };
   }
   return { data: revised(closeTurn(next)), applied: true };
@@ -202,7 +226,7 @@ function answerEffect(decision: Extract<CallDecision, { kind: 'answer' }>): Effe
 }
 
 function approvalEffect(decision: Extract<CallDecision, { kind: 'approve' }>): Effect {
-  const { input: edited, grant: scope, pendingId } = decision;
+  const { input: edited, grant: scope, pendingId, by } = decision;
   const own = edited === undefined ? undefined : clonedInput(edited);
   const grant = scope && { grant: checkScope(scope) };
   const progressAfter: Effect['progressAfter'] = (call, pending) => {
@@ -217,7 +241,8 @@ function approvalEffect(decision: Extract<CallDecision, { kind: 'approve' }>): E
     // The model's arguments may be different.
     const input = own === undefined ? pending.input : own;
     const isEdited = canonicalJson(input) !== canonicalJson(call.input);
-    return { state: 'approved', pending, ...(isEdited && { input }), ...grant };
+    const named = by === undefined ? {} : { by };
+    return { state: 'approved', pending, ...(isEdited && { input }), ...grant, ...named };
   };
   return { facts: { input: own ?? null, isEdited: own !== undefined, ...grant }, progressAfter };
 }

@@ -41,8 +41,13 @@ export const sessionFields = {
   job: z.string().exactOptional(),
   /** The start of the job's first run, in milliseconds since 1970. */
   startedAt: time.exactOptional(),
-  /** The SHA-256 of the decision about each call, to recognize a repeated decision. */
-  resolutions: z.array(z.strictObject({ callId: id, digest })).readonly(),
+  /**
+   * The SHA-256 of the decision about each call, to recognize a repeated decision, and the person who
+   * decided.
+   */
+  resolutions: z
+    .array(z.strictObject({ callId: id, digest, by: z.string().exactOptional() }))
+    .readonly(),
 };
 /** A session as plain data. */
 export type SessionData = Readonly<z.output<z.ZodObject<typeof sessionFields>>>;

@@ -36,7 +36,7 @@ const sessionStoreOptions = z.strictObject({
  * The maximum length of a part that is stored in the head, in characters. Longer parts have their
  * own keys.
  */
-const INLINE = 512;
+const INLINE = 400;
 /**
  * The time in milliseconds for which a part can still be read after the last head that refers to
  * the part is gone.

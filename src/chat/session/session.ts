@@ -17,7 +17,9 @@ import {
   expireQuestions,
   rerunCall,
   resolveCall,
+  settleOpenCalls,
   type CallDecision,
+  type Open,
   type Resolved,
 } from './resolve-call.js';
 import {
@@ -25,6 +27,7 @@ import {
   newSessionData,
   revised,
   statusOf,
+  withDecisionsAskedAgain,
   type NewSession,
   type SessionData,
   type SessionStatus,
@@ -35,6 +38,11 @@ import {
   type SessionSnapshot,
   type SnapshotOptions,
 } from './snapshot.js';
+
+/** The person who decides. */
+interface DecidedBy {
+  readonly by?: string;
+}
 
 /**
  * The session after a decision, or the reason why the decision is refused. `applied` is false if
@@ -76,6 +84,7 @@ const approvalOptions = z.strictObject({
   input: z.unknown().optional(),
   grant: z.custom<GrantScope>(isPlainObject, 'the scope of a grant').optional(),
   pendingId: z.string().optional(),
+  by: z.string().optional(),
 });
 
 /**
@@ -212,8 +221,8 @@ export class Session {
    * Submits the result of a manual call, or of a call whose outcome is unknown: a value,
    * `ok(value)`, or `fail(message)`.
    */
-  submitToolResult(callId: string, result: unknown): DecisionResult {
-    return this.submitToolResults([{ callId, result }]);
+  submitToolResult(callId: string, result: unknown, { by }: DecidedBy = {}): DecisionResult {
+    return this.#decide(callId, { kind: 'result', result, by });
   }
 
   /** Submits several results. If one result is refused, no result is accepted. */
@@ -271,15 +280,15 @@ export class Session {
       readonly input?: unknown;
       readonly grant?: GrantScope;
       readonly pendingId?: string;
-    } = {},
+    } & DecidedBy = {},
   ): DecisionResult {
     const checked = checkOptions(approvalOptions, options, 'options of an approval');
     return this.#decide(callId, { kind: 'approve', ...checked });
   }
 
   /** Denies a pending call, or a call left over from an aborted run. The model reads the reason. */
-  deny(callId: string, reason?: string): DecisionResult {
-    return this.#decide(callId, { kind: 'deny', reason });
+  deny(callId: string, reason?: string, { by }: DecidedBy = {}): DecisionResult {
+    return this.#decide(callId, { kind: 'deny', reason, by });
   }
 
   /** Reruns a call whose outcome is unknown. The call's effect may happen twice. */
@@ -305,14 +314,18 @@ export class Session {
    * Continues with the user's text. If one question is pending, the text answers that question. If
    * the question doesn't accept the answer, `refused` is set, and the question stays pending.
    *
-   * @throws ToolError `INVALID_STATE` if manual calls or several questions are pending.
+   * @param options `open`: lets the user say something else while calls are open. All open calls get
+   * a result in one step, and none of them runs: with `deny`, they're denied; with `leave`, the
+   * model reads that nobody has decided, and operators can still see and answer them.
+   * @throws ToolError `INVALID_STATE` if calls are open and `open` isn't set, except for one question.
    */
   async reply(
     engine: ChatEngine,
     text: string,
-    options: RunSessionOptions = {},
+    { open, ...options }: RunSessionOptions & { readonly open?: Open } = {},
   ): Promise<RunResult> {
     if (typeof text !== 'string') throw invalidArgument('what the user says as text', text);
+    if (open !== undefined) return this.#moveOn(engine, text, open, options);
     this.#assertStatus('reply', ['idle', 'completed', 'awaiting_user']);
     if (this.status !== 'awaiting_user')
       return this.#say(engine, [{ role: 'user', content: text }], options);
@@ -328,6 +341,23 @@ export class Session {
     if (answered.session.pending.length > 0)
       return (await answered.session.save()).#stopped(checked);
     return answered.session.#continue(checked, options);
+  }
+
+  async #moveOn(
+    engine: ChatEngine,
+    text: string,
+    open: Open,
+    options: RunSessionOptions,
+  ): Promise<RunResult> {
+    if (!OPEN.includes(open)) throw invalidArgument('open as "deny" or "leave"', open);
+    const { executor } = checkEngine(engine);
+    const { data } = settleOpenCalls(this.#data, open);
+    const session = new Session(data, this.#keep);
+    const run = await session.#say(engine, [{ role: 'user', content: text }], options);
+    // Closes the records in the ledger, too. The calls don't run any more in any case.
+    const asked = this.pending.filter((each) => 'definitionDigest' in each);
+    if (open === 'deny') await Promise.allSettled(asked.map((each) => executor.deny(each)));
+    return run;
   }
 
   /**
@@ -381,7 +411,7 @@ export class Session {
     if (this.#data.openTurn !== undefined)
       throw new ToolError(
         'INVALID_STATE',
-        "Some calls from the last turn haven't run yet. Continue or deny them before you add a message.",
+        "Some calls from the last turn haven't run yet. Continue or deny them, or pass open: 'deny' to reply.",
       );
     if (!Array.isArray(added)) throw invalidArgument('text or a list of messages', added);
     // New results may answer calls in the last message, so all messages are checked. Without new
@@ -449,6 +479,9 @@ export class Session {
       { stream, conversationId, origin, storeIdentity: data.storeIdentity, signal, keep },
     );
     await runChat(run, model);
+    // After Stop, the user decides again about every call that hasn't run.
+    const stopped = run.isCancelled ? withDecisionsAskedAgain(data, clock.now()) : data;
+    if (stopped !== data) await keep(stopped);
     const session = new Session(data, keepNext);
     const result = resultOf(data, engine.mode, run.turns);
     run.tell({ type: 'chat-completed', result });
@@ -466,6 +499,7 @@ export class Session {
   }
 }
 
+const OPEN: readonly Open[] = ['deny', 'leave'];
 const WHAT_TO_DO: Readonly<Record<SessionStatus, string>> = {
   idle: 'Call continue(engine), or start(engine, text)',
   completed: 'Call start(engine, text), or reply(engine, text)',

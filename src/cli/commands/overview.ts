@@ -85,14 +85,14 @@ export const commands = {
             `selectTools(registry, { text, maxTools: ${LIMITS.maxTools}, tokenBudget: ${LIMITS.tokenBudget} })`,
           );
           yield* selectionLines(terminal, { ...selection, dropped: [] });
-          yield heading('Plan', "ToolExecutor.plan and dryRun: a model's calls before they run");
+          yield heading('Plan', "ToolExecutor.plan and decide: a model's calls before they run");
           yield* planLines(terminal, planned);
           yield heading('Run', 'ToolExecutor.execute: reading this folder needs no approval');
           yield `${READ.name}  ${statusLine(outcome)}`;
           yield cut(readOutcome(outcome).text, columns);
           yield heading('Approve', 'SafetyPolicy: what you see before you approve a call');
           const { name: toolName, input } = CALLS[2];
-          const { danger, reason } = planned.dryRuns.at(-1)!.decision;
+          const { danger, reason } = planned.decisions.at(-1)!;
           yield* callLines(terminal, { toolName, input, danger, reason });
           yield 'Run it? [y/N/e]';
           yield paint('dim', `Try it: tooldex run ${toolName} --input '${JSON.stringify(input)}'`);

@@ -1,4 +1,4 @@
-import type { GrantScope, StoredPending } from '../../safety/calls.js';
+import type { GrantScope, Pending } from '../../safety/calls.js';
 import { Grants } from '../../safety/grants.js';
 import { OperatorDesk } from '../../safety/operator-desk.js';
 import type { StateStore } from '../../state/state-store.js';
@@ -58,13 +58,18 @@ const minuteOf = (time: number) => new Date(time).toISOString().slice(0, 16);
 const WAITS_FOR = { approval: 'an approval', question: 'an answer', manual: 'a result' };
 
 /** Returns a waiting call without the fields that only the store needs. */
-function shown(call: StoredPending): object {
-  return { ...call, signature: undefined, storeIdentity: undefined };
+function shown(call: Pending): object {
+  return { ...call, storeIdentity: undefined };
 }
 
+/** The open calls of all pages. */
+const allWaiting = (desk: OperatorDesk) => desk.waiting({ limit: Infinity });
+
 /** Returns the call with this id, or the only call whose id starts with it. */
-function callOf(waiting: readonly StoredPending[], id: string): StoredPending | undefined {
-  const found = waiting.filter((each) => each.id.startsWith(id));
+async function callOf(desk: OperatorDesk, id: string): Promise<Pending | undefined> {
+  const known = await desk.get(id);
+  if (known !== undefined) return known;
+  const found = (await allWaiting(desk)).filter((each) => each.id.startsWith(id));
   if (found.length > 1)
     throw wrongUsage(`${found.length} calls have ids that begin with ${id}. Type more of the id.`);
   return found[0];
@@ -79,7 +84,7 @@ function answering(
 ): Promise<void> {
   return withDesk(context, async (desk) => {
     const { words, options } = context;
-    const call = callOf(await desk.waiting(), words[0]!);
+    const call = await callOf(desk, words[0]!);
     const id = call?.id ?? words[0]!;
     const result = await answer(desk, id, options.operator);
     print(context, { id, [did]: true, ...result }, () => [
@@ -96,12 +101,12 @@ export const commands = {
     run: (context) =>
       withDesk(context, async (desk) => {
         const { terminal, words } = context;
-        const waiting = await desk.waiting();
         if (words[0] !== undefined) {
-          const found = callOf(waiting, words[0]);
+          const found = await callOf(desk, words[0]);
           if (found === undefined) throw wrongUsage(`No waiting call has the id ${words[0]}.`);
           return print(context, shown(found), () => [found.id, ...pendingLines(terminal, found)]);
         }
+        const waiting = await allWaiting(desk);
         const rows = waiting.map((each) => ({
           ID: each.id,
           TOOL: each.toolName,

@@ -57,11 +57,9 @@ async function editedCall(
   if (text === undefined) return call;
   try {
     const input = JSON.parse(text) as Json;
-    const [dryRun] = await executor.dryRun([{ id, name: toolName, input }]);
-    const { refused, decision } = dryRun!;
-    const { danger, reason } = decision;
-    if (refused === undefined && decision.verdict !== 'deny')
-      return { toolName, danger, reason, input };
+    const call = { id, name: toolName, input };
+    const { refused, verdict, danger, reason } = await executor.decide(call);
+    if (refused === undefined && verdict !== 'deny') return { toolName, danger, reason, input };
     report(terminal, 'red', 'refused', refused ?? reason);
   } catch (error) {
     report(terminal, 'red', 'refused', `This isn't JSON: ${plainLine((error as Error).message)}`);

@@ -3,7 +3,7 @@ import type { Issue } from '../../core/errors.js';
 import { formatIssues } from '../../core/issues.js';
 import type { ToolEvent, Verdict } from '../../core/tool-event.js';
 import type { ExecutionPlan } from '../../execution/plan-execution.js';
-import type { DryRun } from '../../execution/dry-run.js';
+import type { DecidedCall } from '../../execution/call-judge.js';
 import type { ToolExecutor } from '../../execution/tool-executor.js';
 import type { CallContext, ToolCall, ToolOutcome } from '../../safety/calls.js';
 import { readOutcome } from '../../safety/read-outcome.js';
@@ -24,7 +24,7 @@ import { callLines, choiceLines } from './shown-call.js';
 interface ShownPlan {
   readonly calls: readonly ToolCall[];
   readonly plan: ExecutionPlan;
-  readonly dryRuns: readonly DryRun[];
+  readonly decisions: readonly DecidedCall[];
 }
 
 /** Plans calls without running them. */
@@ -36,7 +36,7 @@ export async function planCalls(
   return {
     calls,
     plan: await executor.plan(calls),
-    dryRuns: await executor.dryRun(calls, context),
+    decisions: await Promise.all(calls.map((call) => executor.decide(call, context))),
   };
 }
 
@@ -52,14 +52,14 @@ const VERDICT_STYLES: Readonly<Record<Verdict | 'refused', Style>> = {
  */
 export function* planLines(
   terminal: Terminal,
-  { calls, plan, dryRuns }: ShownPlan,
+  { calls, plan, decisions }: ShownPlan,
 ): Generator<string> {
   const rows = plan.batches.flatMap((batch, index) =>
     batch.map((position): Row => {
       const { toolName, after } = plan.calls[position]!;
-      const dryRun = dryRuns[position]!;
-      const verdict = verdictOf(dryRun);
-      const reason = dryRun.refused ?? dryRun.decision.reason;
+      const decision = decisions[position]!;
+      const verdict = verdictOf(decision);
+      const reason = decision.refused ?? decision.reason;
       return {
         BATCH: index + 1,
         CALL: position,
@@ -71,7 +71,7 @@ export function* planLines(
   );
   yield `${table(terminal, rows)}\n`;
   const total = `${amountOf(calls.length, 'call')} in ${amountOf(plan.batches.length, 'batch', 'batches')}`;
-  const verdicts = countsOf(dryRuns.map(verdictOf).sort());
+  const verdicts = countsOf(decisions.map(verdictOf).sort());
   yield paint('dim', [total, ...verdicts].join(', '));
 }
 
@@ -82,19 +82,19 @@ export function cut(text: string, width: number): string {
 }
 
 /** A call with invalid input doesn't run, whatever the policy decides. */
-function verdictOf({ decision, refused }: DryRun): Verdict | 'refused' {
-  return refused !== undefined && decision.verdict !== 'deny' ? 'refused' : decision.verdict;
+function verdictOf({ verdict, refused }: DecidedCall): Verdict | 'refused' {
+  return refused !== undefined && verdict !== 'deny' ? 'refused' : verdict;
 }
 
 /** Returns a plan as plain data. */
-export function planToJson({ calls, plan, dryRuns }: ShownPlan): object {
+export function planToJson({ calls, plan, decisions }: ShownPlan): object {
   return {
     batches: plan.batches,
-    calls: plan.calls.map((planned, position) => ({
-      ...planned,
-      input: calls[position]!.input,
-      ...dryRuns[position],
-    })),
+    calls: plan.calls.map((planned, position) => {
+      const { callId, toolName, refused, ...decision } = decisions[position]!;
+      const { input } = calls[position]!;
+      return { ...planned, input, callId, toolName, decision, ...(refused && { refused }) };
+    }),
   };
 }
 

@@ -1,6 +1,6 @@
 import type { DangerLevel } from '../../core/enums.js';
 import { isPlainObject, type Json } from '../../core/plain-data.js';
-import { previewLines } from '../../safety/approvals.js';
+import { previewLines } from '../../core/preview.js';
 import type { Pending, PendingApproval } from '../../safety/calls.js';
 import { choicesOf, type Question } from '../../tool/question.js';
 import { dangerStyle } from '../terminal/axis-row.js';

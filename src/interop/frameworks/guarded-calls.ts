@@ -7,6 +7,7 @@ import {
   type CallContext,
   type Confirm,
   type Decision,
+  type Pending,
   type PendingApproval,
   type Policy,
   POLICY_MODES,
@@ -14,8 +15,8 @@ import {
   type ToolCall,
   type ToolOutcome,
 } from '../../safety/calls.js';
-import type { PendingCalls } from '../../safety/pending-calls.js';
 import { readOutcome } from '../../safety/read-outcome.js';
+import type { WaitingFilter } from '../../safety/waiting-calls.js';
 import type { ToolEntry } from '../../tool/tool-definition.js';
 import { exportShape, type ExportOptions } from '../export/exported-tools.js';
 
@@ -45,7 +46,8 @@ export interface CallExecutor {
   ): Promise<StoredPending | (Decision & { readonly refused?: string })>;
   /** Records that a user approved a stored call. */
   approve(pending: PendingApproval): Promise<unknown>;
-  readonly pendingCalls: Pick<PendingCalls, 'find' | 'list'>;
+  /** Returns the calls that wait for a user. */
+  waiting(filter: WaitingFilter): Promise<readonly Pending[]>;
   /** Runs a call, using the approval recorded for it. */
   execute(call: ToolCall, options?: CallOptions): Promise<ToolOutcome>;
   /** Calls `listener` for every event. Returns a function that unsubscribes. */
@@ -84,7 +86,7 @@ export const frameworkSchema = z.strictObject({
     mode: z.enum(POLICY_MODES).optional(),
   },
   ...exportShape,
-  executor: withMethods<CallExecutor>('a ToolExecutor', 'execute', 'request', 'approve'),
+  executor: withMethods<CallExecutor>('a ToolExecutor', 'execute', 'request', 'approve', 'waiting'),
   policy: withMethods<Policy>('a policy with a decide method', 'decide').optional(),
   context: z.unknown().optional(),
   caller: aFunction<NonNullable<FrameworkOptions['caller']>>().optional(),
@@ -131,6 +133,11 @@ interface RunOptions {
   /** Asks the user about calls that need approval. */
   readonly confirm?: Confirm | undefined;
   readonly onProgress?: ((progress: unknown) => void) | undefined;
+  /**
+   * The kind of approval, if the user approved the call. `always` means that the user approved all
+   * calls to the tool, and so wasn't asked about this call.
+   */
+  readonly approved?: 'once' | 'always' | undefined;
 }
 
 /**
@@ -160,58 +167,15 @@ export class GuardedCalls {
   }
 
   /**
-   * Records that the user approved a call.
+   * Runs a call.
    *
-   * @param always True if the user has approved all calls to the tool, and so wasn't asked about
-   * this call.
-   * @throws ToolError `INVALID_APPROVAL` if the call isn't stored, or shares its id with another
-   * call.
+   * @throws ToolError `INVALID_APPROVAL` if the user approved the call, but the executor doesn't know
+   * the call, or knows several calls with its id.
    */
-  async approve(entry: ToolEntry, call: FramedCall, always = false): Promise<void> {
-    const { pendingCalls } = this.#executor;
-    const { principal, conversationId } = call.frame;
-    const asked = {
-      principal,
-      conversationId,
-      callId: call.id,
-      toolName: entry.name,
-      input: (call.input ?? {}) as Json,
-      definitionDigest: entry.digest,
-    };
-    let pending = await pendingCalls.find(asked);
-    if (pending === undefined && always && (await this.needsApproval(call)))
-      pending = await pendingCalls.find(asked);
-    if (pending?.kind !== 'approval') {
-      if (always) return;
-      throw new ToolError(
-        'INVALID_APPROVAL',
-        "The executor doesn't know this approval: its store restarted, or the call, its arguments, its tool or its caller changed. Request a new approval.",
-      );
-    }
-    if (pending.answer !== undefined) return; // The executor checks whether the call has already run.
-    const others = (await pendingCalls.list()).filter(
-      (each) =>
-        each.kind === 'approval' &&
-        each.answer === undefined &&
-        each.callId === call.id &&
-        each.toolName === entry.name &&
-        each.principal === principal &&
-        each.conversationId === conversationId &&
-        !isSameInput(each.input, asked.input),
-    );
-    if (others.length > 0 && !always)
-      throw new ToolError(
-        'INVALID_APPROVAL',
-        'Several calls with different inputs share the approved id, so none of them ran. Call them again, each with a unique id.',
-      );
-    await this.#executor.approve(pending);
-  }
-
-  /** Runs a call. */
   async run(
     entry: ToolEntry,
     { frame, ...call }: FramedCall,
-    { signal, confirm, onProgress }: RunOptions,
+    { signal, confirm, onProgress, approved }: RunOptions,
   ): Promise<ToolOutcome> {
     const stop =
       onProgress &&
@@ -222,17 +186,53 @@ export class GuardedCalls {
           event.toolName === entry.name &&
           onProgress(event.progress),
       );
+    const options = {
+      ...frame,
+      ...this.#policy,
+      ...(signal && { signal }),
+      ...(confirm && { confirm }),
+    };
     try {
-      return await this.#executor.execute(call, {
-        ...frame,
-        ...this.#policy,
-        ...(signal && { signal }),
-        ...(confirm && { confirm }),
-      });
+      const isKnown = !approved || (await this.#approve(entry, call, frame, approved));
+      const outcome = await this.#executor.execute(call, options);
+      if (outcome.status !== 'approval_required' || isKnown) return outcome;
+      if (approved === 'once') throw unknownApproval();
+      await this.#executor.approve(outcome.pending);
+      return await this.#executor.execute(call, options);
     } finally {
       stop?.();
     }
   }
+
+  /** Records that the user approved a call. @returns false if the call isn't waiting. */
+  async #approve(
+    { name: toolName }: ToolEntry,
+    { id: callId, input = {} }: ToolCall,
+    { principal, conversationId }: CallFrame,
+    approved: 'once' | 'always',
+  ): Promise<boolean> {
+    const owner = { principal: principal ?? null, conversationId: conversationId ?? null };
+    const filter = { ...owner, toolName, callId };
+    const waiting = (await this.#executor.waiting(filter)).filter(
+      ({ kind }) => kind === 'approval',
+    );
+    const pending = waiting.find((each) => isSameInput(each.input, input));
+    if (pending === undefined) return false;
+    if (waiting.length > 1 && approved === 'once')
+      throw new ToolError(
+        'INVALID_APPROVAL',
+        'Several calls with different inputs share the approved id, so none of them ran. Call them again, each with a unique id.',
+      );
+    await this.#executor.approve(pending as PendingApproval);
+    return true;
+  }
+}
+
+function unknownApproval(): ToolError {
+  return new ToolError(
+    'INVALID_APPROVAL',
+    "The executor doesn't know this approval: its store restarted, or the call, its arguments, its preview, its tool or its caller changed. Request a new approval.",
+  );
 }
 
 /** Compares two inputs as JSON. */

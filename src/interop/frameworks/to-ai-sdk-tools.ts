@@ -208,10 +208,11 @@ export function toAISDKTools(
       onProgress?: (progress: unknown) => void,
     ): Promise<unknown> => {
       const call = await callOf(given, options);
-      if (isApprovedIn(options.messages, name, call.id, given)) await calls.approve(entry, call);
+      const isApproved = isApprovedIn(options.messages, name, call.id, given);
       const outcome = await calls.run(entry, call, {
         signal: options.abortSignal,
         onProgress,
+        approved: isApproved ? 'once' : undefined,
       });
       if (readOutcome(outcome).haltReason !== undefined) markHalted(given);
       const output = resultOf(outcome);

@@ -113,19 +113,19 @@ function toTool(
       const call = await callOf(context, input, toolCall?.callId);
       const isApproved = (callId: string) =>
         context.isToolApproved({ toolName: name, callId }) === true;
-      if (toolCall !== undefined && isApproved(toolCall.callId)) {
-        try {
-          await calls.approve(entry, call, isApproved(randomUUID()));
-        } catch (error) {
-          if (isToolError(error)) return error.message;
-          throw error;
-        }
-      }
-      const outcome = await calls.run(entry, call, { signal });
+      const always = isApproved(randomUUID()) ? 'always' : 'once';
+      const approved = toolCall && isApproved(toolCall.callId) ? always : undefined;
+      const outcome = await calls.run(entry, call, { signal, approved }).catch(asMessage);
+      if (typeof outcome === 'string') return outcome;
       signal?.throwIfAborted();
       const { kind, text, content } = readOutcome(outcome);
       return kind === 'result' ? openAIAgentsContent(content) : text;
     },
     isEnabled: () => Promise.resolve(true),
   };
+}
+
+function asMessage(error: unknown): string {
+  if (isToolError(error)) return error.message;
+  throw error;
 }

@@ -1,4 +1,4 @@
-import { previewLines } from '../../safety/approvals.js';
+import { previewLines } from '../../core/preview.js';
 import type { CallToolResult, ElicitRequestFormParams } from '@modelcontextprotocol/server';
 import { describeValue, digestOf, isPlainObject, type Json } from '../../core/plain-data.js';
 import { compileJsonSchema } from '../../json-schema/compile-json-schema.js';

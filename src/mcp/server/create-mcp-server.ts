@@ -153,7 +153,7 @@ export function createMcpServer(
       bind: (request) =>
         contextOf(sdk, options, request).principal ?? ownerOf(options, request.http?.authInfo),
     });
-    const calls = new ToolCalls({ sdk, executor, codec, running, now: () => clock.now() });
+    const calls = new ToolCalls({ sdk, executor, codec, running });
     const warnAlone = once(() => onError?.(new Error(NO_CONVERSATION)));
     const connect = (lasts: boolean) => {
       const server = createConnection({ sdk, options, tools, calls, codec, warnAlone }, lasts);

@@ -18,7 +18,7 @@ import {
   type VerifyToken,
 } from '../../host/verified-tokens.js';
 import type { ToolFilter } from '../../registry/tool-filter.js';
-import { approvalKey } from '../../safety/approvals.js';
+import { approvalKey } from '../../safety/signer.js';
 import type { CallContext, Policy } from '../../safety/calls.js';
 import type { StateStore } from '../../state/state-store.js';
 

@@ -13,13 +13,11 @@ import { isToolError } from '../../core/errors.js';
 import { digestOf, isPlainObject } from '../../core/plain-data.js';
 import { publicMessage } from '../../core/public-message.js';
 import type { ToolExecutor } from '../../execution/tool-executor.js';
-import type { PendingApproval, ToolOutcome } from '../../safety/calls.js';
-import type { Approval } from '../../safety/approvals.js';
+import type { Pending, PendingApproval, PendingQuestion, ToolOutcome } from '../../safety/calls.js';
 import { deniedText, plainValue, unansweredText } from '../../safety/read-outcome.js';
-import { readAnswer, type Question } from '../../tool/question.js';
+import { readAnswer } from '../../tool/question.js';
 import type { ToolEntry } from '../../tool/tool-definition.js';
 import type { OnElicit } from '../connection/elicitation.js';
-import { picked } from '../settings/tool-settings.js';
 import type { RelayedCalls } from './relayed-calls.js';
 import type { RequestContext } from './server-options.js';
 import {
@@ -38,36 +36,23 @@ export type ServerSdk = typeof McpServerSdk &
 
 /**
  * The question of the previous round. It's signed, because the client stores it and sends it back.
+ * The request with the answer must repeat the same call. What was asked is in the executor's
+ * ledger, or in the running call of a server whose tool is still running.
  */
-export type AskedBefore =
-  // The arguments are left out, because the client sends them again.
-  // If it changes them, the pending call's signature no longer matches.
-  | { readonly kind: 'approval'; readonly pending: Omit<PendingApproval, 'input'> }
-  // Keys of the questions from a server whose tool is still running.
-  | (SameCall & {
-      readonly kind: 'relayed';
-      readonly callId: string;
-      readonly keys: readonly string[];
-    })
-  | (SameCall & {
-      readonly kind: 'question';
-      readonly question: Question;
-      readonly expiresAt?: number;
-    });
-
-/** The call that asked the question. The request with the answer must repeat the same call. */
-interface SameCall {
+export type AskedBefore = {
+  readonly callId: string;
   readonly toolName: string;
   readonly inputDigest: string;
-}
+} & (
+  | { readonly kind: 'approval' | 'question'; readonly pendingId: string }
+  | { readonly kind: 'relayed'; readonly keys: readonly string[] }
+);
 
 interface ToolCallsOptions {
   readonly sdk: ServerSdk;
   readonly executor: ToolExecutor;
   readonly codec: RequestStateCodec<AskedBefore>;
   readonly running: RelayedCalls;
-  /** Returns milliseconds since 1970. */
-  readonly now: () => number;
 }
 
 /** A call's result, or questions for the user. */
@@ -87,9 +72,6 @@ interface RequestedCall {
 /** The caller of a request, and how to ask them. */
 export type By = Pick<RequestedCall, 'context' | 'canAsk'>;
 
-const QUESTION_FIELDS = [
-  ...(['question', 'options', 'choices', 'multiple', 'allowOther', 'form'] as const),
-];
 /** The key of the only question in a round. */
 const ASKED = 'tooldex';
 
@@ -118,14 +100,12 @@ export class ToolCalls {
     const one = answer(ASKED);
     const accepted =
       one.kind === 'elicit' && one.action === 'accept' ? (one.content ?? {}) : undefined;
-    if (before.kind === 'approval')
-      return this.#afterApproval(call, request, before.pending, accepted !== undefined);
     const { entry, input } = call;
     if (before.toolName !== entry.name || before.inputDigest !== digestOf(input))
       return errorResult(
         `This answer is for a different call of ${entry.name}. Call the tool again.`,
       );
-    if (before.kind === 'question') return this.#afterQuestion(call, request, before, accepted);
+    if (before.kind !== 'relayed') return this.#afterQuestion(call, request, before, accepted);
     const answers = new Map(before.keys.map((key) => [key, answerOf(answer(key))] as const));
     const resume = this.#options.running.resume(before.callId, answers, request.mcpReq.signal);
     if (resume === undefined)
@@ -135,60 +115,70 @@ export class ToolCalls {
     return this.#follow(call, request, before.callId, () => resume);
   }
 
-  async #afterApproval(
+  /** Passes the user's answer to the ledger, and continues with the call. */
+  async #afterQuestion(
     call: RequestedCall,
     request: ServerContext,
-    shown: Omit<PendingApproval, 'input'>,
-    isApproved: boolean,
-  ): Reply {
-    const { executor } = this.#options;
-    let approval: Approval;
-    try {
-      const pending = { ...shown, input: call.input } as PendingApproval;
-      if (!isApproved) {
-        await executor.deny(pending);
-        return errorResult(deniedText(call.entry.name, 'the user denied this call'));
-      }
-      approval = await executor.approve(pending);
-    } catch (error) {
-      return errorResult(
-        `${call.entry.name} didn't run: ${publicMessage(isToolError(error) ? error : undefined)}`,
-      );
-    }
-    return this.#run(call, request, shown.callId, approval);
-  }
-
-  async #afterQuestion(
-    { entry }: RequestedCall,
-    request: ServerContext,
-    asked: Extract<AskedBefore, { kind: 'question' }>,
+    { kind, callId, pendingId }: Extract<AskedBefore, { pendingId: string }>,
     accepted: Readonly<Record<string, unknown>> | undefined,
   ): Reply {
-    const { now } = this.#options;
-    if (accepted === undefined)
+    const { executor } = this.#options;
+    const { entry, context } = call;
+    const { principal = null, conversationId = null } = context;
+    try {
+      const waiting = await executor.waiting({ principal, conversationId, callId });
+      const pending = waiting.find(({ id }) => id === pendingId);
+      if (kind === 'question')
+        return await this.#answerQuestion(call, request, pending as PendingQuestion, accepted);
+      if (pending !== undefined)
+        await (accepted === undefined
+          ? executor.deny(pending)
+          : executor.approve(pending as PendingApproval));
+      return await (accepted === undefined
+        ? errorResult(deniedText(entry.name, 'the user denied this call'))
+        : this.#run(call, request, callId));
+    } catch (error) {
+      return errorResult(
+        `${entry.name} didn't run: ${publicMessage(isToolError(error) ? error : undefined)}`,
+      );
+    }
+  }
+
+  /** The tool doesn't run again: the answer is its result. */
+  async #answerQuestion(
+    call: RequestedCall,
+    request: ServerContext,
+    pending: PendingQuestion | undefined,
+    accepted: Readonly<Record<string, unknown>> | undefined,
+  ): Reply {
+    const { executor } = this.#options;
+    const { entry } = call;
+    if (pending === undefined) return errorResult(unansweredText(entry.name));
+    if (accepted === undefined) {
+      await executor.deny(pending);
       return errorResult(
         `${entry.name} asked the user, who didn't answer. Continue without the answer, or ask the user what to do.`,
       );
-    if (asked.expiresAt !== undefined && now() >= asked.expiresAt)
-      return errorResult(unansweredText(entry.name));
-    const answer = readAnswer(asked.question, answerIn(accepted, asked.question));
-    // The tool doesn't run again, so the same question is asked again.
+    }
+    const answer = readAnswer(pending, answerIn(accepted, pending));
     if (!answer.ok)
-      return this.#ask(questionForm(entry.name, asked.question, answer.message), asked, request);
+      return this.#askAbout(
+        call,
+        request,
+        pending,
+        questionForm(entry.name, pending, answer.message),
+      );
+    await executor.answer(pending, answer.value);
     return answerToQuestion(entry, plainValue(answer.value));
   }
 
-  #run(call: RequestedCall, request: ServerContext, id: string, approval?: Approval): Reply {
+  #run(call: RequestedCall, request: ServerContext, id: string): Reply {
     const { executor, running } = this.#options;
     const { entry, input, context, canAsk } = call;
     return this.#follow(call, request, id, () =>
       running.run(
         id,
-        (signal) =>
-          executor.execute(
-            { id, name: entry.name, input },
-            { ...context, signal, ...(approval && { approval }) },
-          ),
+        (signal) => executor.execute({ id, name: entry.name, input }, { ...context, signal }),
         canAsk,
         request.mcpReq.signal,
       ),
@@ -239,32 +229,20 @@ export class ToolCalls {
     const { entry, canAsk, resultOf = (each) => outcomeResult(entry, each) } = call;
     if (!canAsk('form'))
       return outcome.status === 'approval_required' ? refusedUnasked(outcome) : resultOf(outcome);
-    if (outcome.status === 'approval_required') {
-      const { input: _input, ...pending } = outcome.pending;
-      return this.#ask(approvalForm(outcome.pending), { kind: 'approval', pending }, request);
-    }
-    if (outcome.status === 'ask_user') {
-      const { pending, ...rest } = outcome;
-      const asked: Question = picked(rest, QUESTION_FIELDS);
-      return this.#ask(
-        questionForm(entry.name, asked),
-        {
-          kind: 'question',
-          ...sameCall(call),
-          question: asked,
-          ...picked(pending, ['expiresAt']),
-        },
-        request,
-      );
-    }
+    if (outcome.status === 'approval_required')
+      return this.#askAbout(call, request, outcome.pending, approvalForm(outcome.pending));
+    if (outcome.status === 'ask_user')
+      return this.#askAbout(call, request, outcome.pending, questionForm(entry.name, outcome));
     return resultOf(outcome);
   }
 
-  async #ask(
-    form: ElicitRequestFormParams,
-    state: AskedBefore,
+  async #askAbout(
+    call: RequestedCall,
     request: ServerContext,
+    { kind, id: pendingId, callId }: Exclude<Pending, { readonly kind: 'manual' }>,
+    form: ElicitRequestFormParams,
   ): Promise<InputRequiredResult> {
+    const state = { kind, pendingId, callId, ...sameCall(call) };
     return this.#askAll({ [ASKED]: this.#options.sdk.inputRequired.elicit(form) }, state, request);
   }
 
@@ -281,7 +259,7 @@ export class ToolCalls {
   }
 }
 
-const sameCall = ({ entry, input }: RequestedCall): SameCall => ({
+const sameCall = ({ entry, input }: RequestedCall) => ({
   toolName: entry.name,
   inputDigest: digestOf(input),
 });

@@ -57,8 +57,8 @@ return 1
 `;
 
 /**
- * ARGV after the guard: the number to add, the maximum sum (or empty), the TTL in milliseconds (or
- * empty), and `1` if the key must exist.
+ * ARGV after the guard: the number to add, the maximum sum (or empty), and the TTL in milliseconds
+ * (or empty).
  *
  * Returns a status (1 if written, 0 if not, 2 if the value isn't a number), and the current number
  * as text, or empty if there is none. The number is returned as text, because Redis would truncate
@@ -66,7 +66,6 @@ return 1
  */
 export const INCREMENT = `${GUARD}
 local current = redis.call('GET', KEYS[1])
-if not current and ARGV[5] == '1' then return {0, ''} end
 local value = tonumber(current or '0')
 if not value or value - value ~= 0 then return {2, ''} end
 local sum = value + tonumber(ARGV[2])
@@ -82,17 +81,23 @@ end
 return {1, text}
 `;
 
+/** ARGV: the item, the maximum number of items to keep, and the TTL in milliseconds (or empty). */
+export const APPEND = `
+redis.call('RPUSH', KEYS[1], ARGV[1])
+redis.call('LTRIM', KEYS[1], -ARGV[2], -1)
+if ARGV[3] ~= '' then redis.call('PEXPIRE', KEYS[1], ARGV[3]) end
+`;
+
 /**
- * ARGV after the guard: the item, the maximum number of items to keep, the length that the list
- * must have (or empty), and the TTL in milliseconds (or empty).
+ * ARGV: the member, the maximum number of members (or empty), and the TTL in milliseconds (or
+ * empty). All members have the same score, so Redis sorts them by their bytes.
  *
- * Returns the new length, or 0 if the item wasn't appended.
+ * Returns 1 if the index contains the member, 0 if the index is full.
  */
-export const APPEND = `${GUARD}
-local length, max = redis.call('LLEN', KEYS[1]), tonumber(ARGV[3])
-if ARGV[4] ~= '' and (length ~= tonumber(ARGV[4]) or length >= max) then return 0 end
-redis.call('RPUSH', KEYS[1], ARGV[2])
-redis.call('LTRIM', KEYS[1], -max, -1)
-if ARGV[5] ~= '' then redis.call('PEXPIRE', KEYS[1], ARGV[5]) end
-return math.min(length + 1, max)
+export const ADD_TO_INDEX = `
+if ARGV[2] ~= '' and redis.call('ZCARD', KEYS[1]) >= tonumber(ARGV[2])
+  and not redis.call('ZSCORE', KEYS[1], ARGV[1]) then return 0 end
+redis.call('ZADD', KEYS[1], 0, ARGV[1])
+if ARGV[3] ~= '' then redis.call('PEXPIRE', KEYS[1], ARGV[3]) end
+return 1
 `;

@@ -4,6 +4,8 @@ import type {
   AppendOptions,
   Increment,
   IncrementOptions,
+  IndexOptions,
+  IndexPage,
   LifetimeOptions,
   ReadOptions,
   StateStore,
@@ -18,7 +20,14 @@ import {
   type MakeRedisClient,
   type RedisStateStoreOptions,
 } from './redis-options.js';
-import { APPEND, COMPARE_AND_SET, INCREMENT, NOW, RESTARTED } from './redis-scripts.js';
+import {
+  ADD_TO_INDEX,
+  APPEND,
+  COMPARE_AND_SET,
+  INCREMENT,
+  NOW,
+  RESTARTED,
+} from './redis-scripts.js';
 
 /**
  * Stores state in a Redis server (6.0 or newer) that several processes share. Uses version 5 of the
@@ -89,9 +98,9 @@ export class RedisStateStore implements StateStore {
   async increment(
     key: string,
     by: number,
-    { max, windowMs, ttlMs = windowMs, mustExist, identity }: IncrementOptions = {},
+    { max, windowMs, ttlMs = windowMs, identity }: IncrementOptions = {},
   ): Promise<Increment> {
-    const args = [String(by), String(max ?? ''), whole(ttlMs), mustExist ? '1' : '0'];
+    const args = [String(by), String(max ?? ''), whole(ttlMs)];
     const reply = await this.#write(INCREMENT, key, identity, ...args);
     const [state, text] = reply as readonly [number, string];
     if (state === 2) throw notANumber();
@@ -115,32 +124,39 @@ export class RedisStateStore implements StateStore {
     return { time: Number(seconds) * 1_000 + Math.floor(Number(microseconds) / 1_000), identity };
   }
 
-  async list(prefix: string, limit = 1_000): Promise<readonly string[]> {
-    const pattern = `${this.#name(prefix).replace(/[\\*?[\]]/g, '\\$&')}*`;
-    const keys = new Set<string>();
-    let cursor = '0';
-    do {
-      const reply = await this.#send('SCAN', cursor, 'MATCH', pattern, 'COUNT', '1000');
-      const [next, page] = reply as readonly [string, readonly string[]];
-      for (const key of page) keys.add(key.slice(this.#prefix.length));
-      cursor = next;
-    } while (cursor !== '0' && keys.size < limit);
-    return [...keys].sort().slice(0, limit);
-  }
-
-  async append(
-    key: string,
-    item: string,
-    { max, at, ttlMs, identity }: AppendOptions,
-  ): Promise<number | undefined> {
-    const args = [checkValue(item), String(max), String(at ?? ''), whole(ttlMs)];
-    const length = await this.#write(APPEND, key, identity, ...args);
-    return length === 0 ? undefined : Number(length);
+  async append(key: string, item: string, { max, ttlMs }: AppendOptions): Promise<void> {
+    const args = [checkValue(item), String(max), whole(ttlMs)];
+    await this.#send('EVAL', APPEND, '1', this.#name(key), ...args);
   }
 
   async read(key: string, { from = 0, limit = 100 }: ReadOptions = {}): Promise<readonly string[]> {
     const last = String(from + limit - 1);
     return (await this.#send('LRANGE', this.#name(key), String(from), last)) as string[];
+  }
+
+  async addToIndex(
+    key: string,
+    member: string,
+    { max, ttlMs }: IndexOptions = {},
+  ): Promise<boolean> {
+    const args = [checkValue(member), String(max ?? ''), whole(ttlMs)];
+    return (await this.#send('EVAL', ADD_TO_INDEX, '1', this.#name(key), ...args)) === 1;
+  }
+
+  async removeFromIndex(key: string, member: string): Promise<boolean> {
+    return (await this.#send('ZREM', this.#name(key), member)) === 1;
+  }
+
+  async pageOfIndex(
+    key: string,
+    { reverse = false, after, limit = 100 }: IndexPage = {},
+  ): Promise<readonly string[]> {
+    const [command, first, last] = reverse
+      ? ['ZREVRANGEBYLEX', '+', '-']
+      : ['ZRANGEBYLEX', '-', '+'];
+    const start = after === undefined ? first : `(${after}`;
+    const page = [start, last, 'LIMIT', '0', String(limit)];
+    return (await this.#send(command, this.#name(key), ...page)) as string[];
   }
 
   onAvailability(listener: (available: boolean) => void): () => void {

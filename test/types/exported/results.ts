@@ -34,6 +34,6 @@ export const decision = policy.decide({ id: '1', name: 'add', input: {} });
 export const executor = new ToolExecutor({ registry: defaultRegistry });
 export const outcome = await executor.execute({ id: '1', name: 'add', input: {} });
 export const outcomes = await executor.executeAll([{ id: '1', name: 'add', input: {} }]);
-export const dry = executor.dryRun([{ id: '1', name: 'add', input: {} }]);
+export const waiting = await executor.waiting({ limit: 1 });
 export const result = ok(1);
 export const failure = fail('no');
