@@ -62,7 +62,7 @@ import { RepeatGuard } from './repeat-guard.js';
 import { ResultCache } from './result-cache.js';
 import { NO_BATCH, RunningCall, type ApprovedCall, type Batch } from './running-call.js';
 import { observeCall } from './telemetry.js';
-import type { TypedOutcome } from './typed-outcome.js';
+import type { RunOptions, TypedOutcome } from './typed-outcome.js';
 import { watchAnswers } from './watch-answers.js';
 import { assertWanted, untilAborted } from './with-deadline.js';
 
@@ -181,19 +181,23 @@ export class ToolExecutor {
   }
 
   /**
-   * Calls a registered tool with the types of its definition, so that the `value` of an `ok` outcome has the type
-   * that the tool returns.
+   * Calls a registered tool with the types of its definition: the input and the context that it takes, and the
+   * `value` of an `ok` outcome. A call without an `id` gets a random id.
    *
-   * @param options The options of `execute`, and the call's `id`.
-   * @default a random id
    * @throws ToolError `TOOL_NOT_FOUND` if the definition isn't registered.
    */
-  async run<In extends ToolSchema, Out extends ToolSchema, Result = SchemaInput<Out>>(
-    definition: ToolDefinition<In, Out, string, Result>,
+  async run<
+    In extends ToolSchema,
+    Out extends ToolSchema,
+    Result = SchemaInput<Out>,
+    Context = unknown,
+  >(
+    definition: ToolDefinition<In, Out, string, Result, Context>,
     input: SchemaInput<In>,
-    { id, ...options }: ExecuteOptions & { readonly id?: string } = {},
+    ...given: RunOptions<Context>
   ): Promise<TypedOutcome<Result>> {
     const { name } = definition;
+    const { id, ...options }: ExecuteOptions & { readonly id?: string } = given[0] ?? {};
     if (this.registry.get(name)?.definition !== (definition as unknown))
       throw new ToolError(
         'TOOL_NOT_FOUND',

@@ -1,4 +1,13 @@
+import type { ExecuteOptions } from './executor-options.js';
 import type { ToolOutcome } from '../safety/calls.js';
+
+/**
+ * The options of `executor.run`: the options of `execute`, and the call's `id`. They must contain the
+ * context that the definition needs.
+ */
+export type RunOptions<Context> = unknown extends Context
+  ? [options?: ExecuteOptions & { readonly id?: string }]
+  : [options: ExecuteOptions & { readonly id?: string; readonly context: Context }];
 
 /** The outcome of a call whose tool returns `Result`. */
 export type TypedOutcome<Result> = ToolOutcome extends infer Each

@@ -171,7 +171,10 @@ export function addOperatorRoutes(
         events.push(event);
     });
     const outcome = await executor!
-      .execute({ id, name, input: input ?? {} }, { principal: operator, context: settings.context })
+      .execute(
+        { id, name, input: input ?? {} },
+        { principal: operator, conversationId: id, context: settings.context },
+      )
       .finally(stop);
     const model_reads = readOutcome(outcome).text;
     return sendJson(context, { outcome, events, model_reads } satisfies Tried);

@@ -34,6 +34,12 @@ export function sendsOutside(
   );
 }
 
+/** Returns true for a tool that declares what it reads or sends, or that is assumed to do the worst. */
+export function hasLabels(entry: ToolEntry, isStrict: boolean): boolean {
+  const sends = !entry.inferred.includes('sends') && entry.sends === 'outside';
+  return isStrict || sends || labelsOf(entry, isStrict).length > 0;
+}
+
 /** Returns the labels that a call would add to its conversation, or `undefined` if none are new. */
 export function readBy(
   entry: ToolEntry,

@@ -110,7 +110,10 @@ export interface CompiledRule {
 }
 
 type RuleMatch =
-  { readonly meets: boolean } | { readonly meets: 'possibly'; readonly doubt: string };
+  | { readonly meets: true }
+  /** `allowsUpTo` is the highest danger that the rule allows, if only the danger doesn't match. */
+  | { readonly meets: false; readonly allowsUpTo?: DangerLevel }
+  | { readonly meets: 'possibly'; readonly doubt: string };
 
 /** The default reasons of rules. */
 const REASONS: Readonly<Record<Verdict, string>> = Object.freeze({
@@ -254,10 +257,6 @@ export function compileRule(rule: PolicyRule, position: number): CompiledRule {
       tests.push((call) => fieldMatches(call.input, field, listOf(values)));
   if (when !== undefined)
     tests.push((call, entry, context) => holds(when, verdict, call, entry, context));
-  if (verdict === 'allow')
-    tests.push(
-      (_, entry, __, danger) => dangerRank(danger) <= dangerRank(upTo ?? entry.dangerLevel),
-    );
   const ruleName = givenName ?? name;
   return {
     name: ruleName,
@@ -266,9 +265,16 @@ export function compileRule(rule: PolicyRule, position: number): CompiledRule {
     reason: reason ?? REASONS[verdict],
     meets(call, entry, context, danger, touchesOfCall) {
       if (!tests.every((test) => test(call, entry, context, danger))) return { meets: false };
-      return patterns === undefined
-        ? { meets: true }
-        : meetsTouched(patterns, verdict, entry, touchesOfCall());
+      const match: RuleMatch =
+        patterns === undefined
+          ? { meets: true }
+          : meetsTouched(patterns, verdict, entry, touchesOfCall());
+      const allowsUpTo = upTo ?? entry.dangerLevel;
+      return verdict === 'allow' &&
+        match.meets !== false &&
+        dangerRank(danger) > dangerRank(allowsUpTo)
+        ? { meets: false, allowsUpTo }
+        : match;
     },
   };
 }

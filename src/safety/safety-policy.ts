@@ -13,7 +13,7 @@ import {
   refusedByCheck,
   wrongContext,
 } from './built-in-checks.js';
-import { chainOf, sendsOutside } from './call-flow.js';
+import { chainOf, hasLabels, sendsOutside } from './call-flow.js';
 import {
   type CallContext,
   type Decision,
@@ -227,8 +227,7 @@ export class SafetyPolicy implements Policy {
     const open = this.#byFlow(
       entry,
       context,
-      this.#byRules(call.input === input ? call : { ...call, input }, entry, context, danger) ??
-        this.#byAxes(entry, danger),
+      this.#byRules(call.input === input ? call : { ...call, input }, entry, context, danger),
     );
     if (open.verdict === 'confirm' && modes.includes('unattended')) {
       return {
@@ -246,13 +245,17 @@ export class SafetyPolicy implements Policy {
     entry: ToolEntry,
     context: CallContext,
     danger: EffectiveDanger,
-  ): Decision | undefined {
+  ): Decision {
     let touched: { readonly touches: Touches | undefined } | undefined;
     const touches = () => (touched ??= { touches: touchesOf(entry, call.input) }).touches;
     let doubtful: Decision | undefined;
+    let allowsUpTo: DangerLevel | undefined;
     for (const rule of this.#rules) {
       const match = rule.meets(call, entry, context, danger.level, touches);
-      if (match.meets === false) continue;
+      if (match.meets === false) {
+        allowsUpTo ??= match.allowsUpTo;
+        continue;
+      }
       if (match.meets === 'possibly')
         doubtful ??= {
           verdict: 'confirm',
@@ -282,11 +285,19 @@ export class SafetyPolicy implements Policy {
         reason: `${entry.name} is on the allowlist`,
         danger: danger.level,
       };
-    return undefined;
+    return this.#byAxes(entry, danger, allowsUpTo);
   }
 
   /** Tightens a decision based on what the conversation has read. */
-  #byFlow(entry: ToolEntry, { flow }: CallContext, open: Decision): Decision {
+  #byFlow(entry: ToolEntry, context: CallContext, open: Decision): Decision {
+    const { flow } = context;
+    if (open.verdict !== 'deny' && this.#isBlindTo(entry, context))
+      return {
+        ...open,
+        verdict: 'deny',
+        rule: 'flow-unknown',
+        reason: `the policy checks what a conversation has read before ${entry.name} runs, and this call has no conversation: the program must pass a conversationId`,
+      };
     if (flow?.untrusted === undefined || open.verdict === 'deny') return open;
     const { leak = 'confirm', influenced = 'off', undeclared } = this.flows;
     const leaks = flow.private !== undefined && sendsOutside(entry, undeclared === 'strict');
@@ -302,7 +313,26 @@ export class SafetyPolicy implements Policy {
       : { ...open, verdict: influenced, rule: 'flow-influenced', reason };
   }
 
-  #byAxes(entry: ToolEntry, danger: EffectiveDanger): Decision {
+  /**
+   * Returns true if the program asked for a check on what a conversation has read, and the call of a
+   * tool with labels names no conversation.
+   */
+  #isBlindTo(entry: ToolEntry, { conversationId, flow }: CallContext): boolean {
+    const { leak = 'off', influenced = 'off', undeclared } = this.flows;
+    return (
+      (leak !== 'off' || influenced !== 'off') &&
+      conversationId === undefined &&
+      flow === undefined &&
+      hasLabels(entry, undeclared === 'strict')
+    );
+  }
+
+  /** @param allowsUpTo The danger up to which a rule would have allowed the call. */
+  #byAxes(
+    entry: ToolEntry,
+    danger: EffectiveDanger,
+    allowsUpTo: DangerLevel | undefined,
+  ): Decision {
     const { accessMode, requiresConsent } = entry;
     const { danger: dangerFrom, cost: costFrom } = this.#confirmFrom;
     const dangerous =
@@ -323,6 +353,7 @@ export class SafetyPolicy implements Policy {
       dangerous ? (danger.raised ?? `its danger is ${danger.level}`) : '',
       requiresConsent ? 'it requires consent' : '',
       costly ? `its cost is ${entry.costTier}` : '',
+      allowsUpTo === undefined ? '' : `a rule allows it only up to danger ${allowsUpTo}`,
     ];
     return {
       verdict: 'confirm',

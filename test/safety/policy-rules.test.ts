@@ -56,6 +56,41 @@ describe('policy rules', () => {
     expect(verdict({}, { to: 'draft-1' }, { principal: 'bob' })).toBe('confirm');
   });
 
+  it('the reason says up to which danger a rule would have allowed the call', () => {
+    const tool = { ...WRITE, dangerFor: ({ all }: { all?: boolean }) => (all ? 'high' : 'low') };
+    const decide = (rule: PolicyRule) =>
+      decisionOn(tool as never, { all: true }, { rules: [rule] });
+    expect(decide({ verdict: 'allow' })).toMatchObject({
+      verdict: 'confirm',
+      rule: 'axes',
+      reason:
+        'sample: it can change something (access write); these arguments raise its danger from medium to high; a rule allows it only up to danger medium',
+    });
+    expect(decide({ verdict: 'allow', upTo: 'low' }).reason).toMatch(
+      /a rule allows it only up to danger low$/,
+    );
+    expect(decide({ verdict: 'allow', tools: 'other' }).reason).not.toContain('a rule');
+  });
+
+  it.each([{ reads: ['untrusted'] }, { sends: 'outside' }] as const)(
+    'a call without a conversation is denied if the program set a flow check and the tool has %j',
+    (labels) => {
+      const verdict = (flows: object, context: object = {}) =>
+        decisionOn({ ...READ, ...labels }, {}, { flows }, context);
+      expect(verdict({ leak: 'deny' })).toMatchObject({
+        verdict: 'deny',
+        rule: 'flow-unknown',
+        reason: expect.stringContaining('the program must pass a conversationId') as string,
+      });
+      expect(verdict({ influenced: 'confirm' }).verdict).toBe('deny');
+      expect(
+        [{}, { leak: 'off' }, { undeclared: 'strict' }].map((flows) => verdict(flows).verdict),
+      ).toEqual(['allow', 'allow', 'allow']);
+      expect(verdict({ leak: 'deny' }, { conversationId: 'c' }).verdict).toBe('allow');
+      expect(decisionOn(READ, {}, { flows: { leak: 'deny' } }).verdict).toBe('allow');
+    },
+  );
+
   it('a rule can match arguments of every JSON type, and text matches only strings', () => {
     const rules: readonly PolicyRule[] = [
       { verdict: 'allow', input: { value: ['a*', 5, true, null] } },

@@ -2,6 +2,7 @@ import { cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:f
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { Consumer } from '../package/consumer.js';
+import { callersOf, entryPoints } from './callers.js';
 import { compile, COMPILERS, type Compiler } from './compile.js';
 
 const CASES = import.meta.dirname;
@@ -91,6 +92,8 @@ describe('a library that exports values returned by our functions', () => {
           recursive: true,
         });
       cpSync(join(CASES, 'exported'), library.path('src'), { recursive: true });
+      for (const entry of Object.keys(entryPoints()))
+        writeFileSync(library.path(`src/${entry}-callers.ts`), callersOf(entry));
       writeFileSync(library.path('src/package.json'), '{ "type": "module" }');
       expect(
         (

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { command, print } from '../command/command.js';
 import { answerQuestion } from '../execute/ask-user.js';
 import {
@@ -46,7 +47,7 @@ export const commands = {
         return withExecutor(context, registry, true, async ({ executor, signal, call }) => {
           const answered = await executor.execute(
             { id: 'call-0', name, input },
-            { ...call, signal },
+            { conversationId: randomUUID(), ...call, signal },
           );
           const outcome = await answerQuestion(terminal, answered, signal);
           const value = options.json

@@ -1,5 +1,5 @@
 // A tool's functions and the tests of a tool see the context that the tool declares.
-import { defineTool, tool, toolkit, ToolMetadataRegistry, type ToolContext, type ToolSource } from 'tooldex';
+import { defineTool, tool, toolkit, ToolExecutor, ToolMetadataRegistry, type ToolContext, type ToolSource } from 'tooldex';
 import { runTool } from 'tooldex/testing';
 import { z } from 'zod';
 
@@ -30,7 +30,12 @@ class Kit {
 
 const listed = defineTool({ ...basics, execute: ({ text }, { context }: ToolContext<App>) => ({ text: text + context.customer }) });
 const counted = defineTool({ ...basics, execute: ({ text }) => text.length });
-export async function run(source: ToolSource) {
+export async function run(source: ToolSource, executor: ToolExecutor) {
+  const ran = await executor.run(listed, { text: 'x' }, { context: { customer: 'Ada' }, principal: 'ada' });
+  if (ran.status === 'ok') ran.value.text.toUpperCase();
+  await executor.run(counted, {});
+  // @ts-expect-error the context is missing
+  await executor.run(listed, { text: 'x' });
   const { outcome } = await runTool(listed, { text: 'x' }, { context: { customer: 'Ada' } });
   if (outcome.status === 'ok') outcome.value.text.toUpperCase();
   const { outcome: other } = await runTool(counted);
