@@ -32,7 +32,7 @@ export type ChatPending =
       readonly callId: string;
       readonly toolName: string;
       readonly input: Json;
-      /** Milliseconds since 1970. */ readonly startedAt: number;
+      /** Milliseconds since 1970, or 0 if the run was stopped before the call started. */ readonly startedAt: number;
     };
 
 export const time = z.number().min(0);

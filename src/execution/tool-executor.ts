@@ -359,11 +359,8 @@ export class ToolExecutor {
    * @throws ToolError `ABORTED`, or `INVALID_ARGUMENT` for invalid options.
    */
   async decide(call: PlannableCall, options: JudgeOptions = {}): Promise<DecidedCall> {
-    const {
-      run,
-      call: accepted,
-      decided,
-    } = await decideCall(this.#frame, this.#judge, call, options);
+    const decision = await decideCall(this.#frame, this.#judge, call, options);
+    const { run, call: accepted, decided } = decision;
     if (accepted !== undefined && decided.verdict !== 'deny')
       assertWanted(run.options.signal, run.toolName);
     return decided;
@@ -372,7 +369,6 @@ export class ToolExecutor {
   /**
    * Stores a call that needs approval or whose tool is manual, without running it. Calling `request` again returns
    * the stored call and its answer.
-   *
    * Executing the same call then uses this answer, once.
    *
    * @returns The pending call (with `kind`), or the decision (with `verdict`) if the call doesn't need a user or
@@ -383,11 +379,8 @@ export class ToolExecutor {
     call: PlannableCall,
     options: JudgeOptions = {},
   ): Promise<StoredPending | DecidedCall> {
-    const {
-      run,
-      call: accepted,
-      decided,
-    } = await decideCall(this.#frame, this.#judge, call, options);
+    const decision = await decideCall(this.#frame, this.#judge, call, options);
+    const { run, call: accepted, decided } = decision;
     if (accepted === undefined || decided.verdict === 'deny') return decided;
     const { entry, raw } = accepted;
     try {

@@ -100,6 +100,8 @@ export class WaitingCalls {
   readonly #store: StateStore;
   readonly #signer: Signer;
   #asked = 0;
+  /** The last entry of the index that was checked, see `#list`. */
+  #checked: string | undefined;
 
   constructor(store: StateStore, signer: Signer) {
     this.#store = store;
@@ -380,12 +382,17 @@ export class WaitingCalls {
     const member = memberOf(pending.id);
     const options = { max: MOST_WAITING, ttlMs: LIMITS.timerMs };
     const add = () => this.#store.addToIndex(own, member, options);
-    if (!(await add()) && !((await this.#dropStale(own)) && (await add())))
+    if (!(await add()) && !((await this.#dropStale(own)).isDropped && (await add())))
       throw new ToolError(
         'LIMIT_EXCEEDED',
         `${MOST_WAITING} calls of this conversation already wait for the user, so this call isn't stored. Approve, answer, or deny some of them first.`,
       );
     await this.#store.addToIndex(INDEX, member);
+    // Expired calls leave entries behind, which must not add up if nobody lists the calls.
+    if (this.#asked % (PAGE / 2) === 0) {
+      const { last, isDropped } = await this.#dropStale(INDEX, this.#checked);
+      this.#checked = isDropped ? undefined : last; // Goes past open calls that wait for long.
+    }
   }
 
   async #unlist(pending: Pending): Promise<void> {
@@ -395,12 +402,12 @@ export class WaitingCalls {
     );
   }
 
-  /** Removes the oldest entries if their calls aren't open any more. */
-  async #dropStale(key: string): Promise<boolean> {
+  /** Checks a page of entries from the oldest, and removes those whose calls aren't open any more. */
+  async #dropStale(key: string, after?: string) {
     const now = await this.#store.now();
-    const oldest = await this.#store.pageOfIndex(key, { limit: PAGE });
-    const open = await Promise.all(oldest.map((member) => this.#open(key, member, now)));
-    return open.includes(undefined);
+    const page = await this.#store.pageOfIndex(key, { limit: PAGE, ...(after && { after }) });
+    const open = await Promise.all(page.map((member) => this.#open(key, member, now)));
+    return { last: page.at(-1), isDropped: open.includes(undefined) };
   }
 
   /** Returns the open call of an index entry. Removes an old entry without an open call. */
@@ -424,7 +431,11 @@ export function withAnswer({ pending, state }: WaitingCall): StoredPending {
 
 /** Returns true for the text of a record whose call is open. The record isn't verified. */
 export function looksOpen(text: string | undefined): boolean {
-  return text?.includes('"is":"open"') === true;
+  try {
+    return (JSON.parse(text ?? '') as WaitingCall).state.is === 'open';
+  } catch {
+    return false;
+  }
 }
 
 const digitsOf = (id: string) => id.replaceAll('-', '');

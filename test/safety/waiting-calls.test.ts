@@ -189,6 +189,14 @@ describe('the list of waiting calls', () => {
     expect(await waiting.list({ principal: null })).toEqual([]);
   });
 
+  it('keeps no entries of expired calls, even if nobody lists the calls', async () => {
+    for (let n = 0; n < 1_000; n++) {
+      await ask(numbered(n, `principal ${n}`));
+      clock.advance(1_000);
+    }
+    expect((await store.pageOfIndex('waiting-calls', { limit: 2_000 })).length).toBeLessThan(200);
+  });
+
   it("one conversation can't have more than a thousand waiting calls, and expired calls don't count", async () => {
     for (let n = 0; n < 1_000; n++) await ask(numbered(n, 'eve'));
     expect(await code(() => ask(numbered(1_000, 'eve')))).toBe('LIMIT_EXCEEDED');

@@ -114,13 +114,17 @@ export function settleOpenCalls(data: SessionData, open: Open): Resolved {
       "Not run: the user hasn't decided about this call and said something else",
     );
     const decided = open === 'deny' ? deniedOutput('the user said something else instead') : left;
-    const output =
-      progress.state === 'started'
-        ? errorOutput("It's unknown whether the call took effect")
-        : decided;
+    const output = mayHaveRun(progress)
+      ? errorOutput("It's unknown whether the call took effect")
+      : decided;
     return [{ callId, progress: settledWith(call, output), digest: digestOf(output) }];
   });
   return changes.length === 0 ? { data, applied: false } : resolved(data, changes);
+}
+
+/** Returns false for a call that hasn't started, even if the user has to decide about it again. */
+function mayHaveRun(progress: CallProgress): boolean {
+  return progress.state === 'started' && progress.startedAt > 0;
 }
 
 interface Change {
@@ -196,7 +200,7 @@ function effectOf(decision: CallDecision): Effect {
         progressAfter: ({ progress }) => ({
           state: 'settled',
           // If the call was started, the model must not be told that nothing happened.
-          output: progress.state === 'started' ? unknown : denied,
+          output: mayHaveRun(progress) ? unknown : denied,
         }),
       };
     }

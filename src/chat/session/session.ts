@@ -480,7 +480,7 @@ export class Session {
     );
     await runChat(run, model);
     // After Stop, the user decides again about every call that hasn't run.
-    const stopped = run.isCancelled ? withDecisionsAskedAgain(data, clock.now()) : data;
+    const stopped = run.isCancelled ? withDecisionsAskedAgain(data, 0) : data;
     if (stopped !== data) await keep(stopped);
     const session = new Session(data, keepNext);
     const result = resultOf(data, engine.mode, run.turns);

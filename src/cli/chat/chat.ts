@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import { Session } from '../../chat/session/session.js';
 import type { ChatEngine } from '../../chat/chat-engine.js';
 import type { ChatPending } from '../../chat/chat-state.js';
-import { ToolExecutor } from '../../execution/tool-executor.js';
+import type { ToolExecutor } from '../../execution/tool-executor.js';
 import { command, type Context } from '../command/command.js';
 import { askQuestion, askToConfirm, typedValue } from '../execute/ask-user.js';
 import { pendingLines } from '../execute/shown-call.js';
@@ -97,7 +97,6 @@ async function talk(
     const { signal } = interrupt;
     const stopListening = terminal.onInterrupt(() => interrupt.abort());
     const run = { signal, stream: true, onCheckpoint: keep };
-    if (said !== undefined && !isAlone) session = await dropped(session, engine);
     let goesOn = said !== undefined || isUnfinished(session);
     while (goesOn && !signal.aborted) {
       const [pending] = session.pending;
@@ -110,7 +109,7 @@ async function talk(
         continue;
       }
       const ran = await (said !== undefined
-        ? session.reply(engine, said, run)
+        ? session.reply(engine, said, isAlone ? run : { ...run, open: 'deny' })
         : session.status === 'error'
           ? session.retry(engine, run)
           : session.continue(engine, run));
@@ -147,21 +146,6 @@ function isUnfinished({ status, haltedReason, messages }: Session): boolean {
   return messages.length > 0 && (status !== 'completed' || haltedReason === 'cancelled');
 }
 
-/** Returns a session that is ready for new text, with its open calls denied. */
-async function dropped(session: Session, engine: Talking): Promise<Session> {
-  if (!isUnfinished(session)) return session;
-  const reason = 'the user abandoned this turn';
-  let closed = session;
-  for (const { callId } of session.pending) closed = closed.deny(callId, reason).session;
-  if (closed.status !== 'error') {
-    const decide = () => ({ verdict: 'deny', reason, rule: 'given up', danger: 'high' }) as const;
-    const executor = new ToolExecutor({ registry: engine.executor.registry, policy: { decide } });
-    const refusing = { ...engine, executor, haltWhen: () => true };
-    ({ session: closed } = await closed.continue(refusing));
-  }
-  return Session.create({ id: closed.id, messages: closed.messages });
-}
-
 /**
  * Returns the session after the user has decided about a pending call, or `undefined` if nobody
  * answers.
@@ -184,6 +168,8 @@ async function decide(
       const answer = await askQuestion(terminal, pending, signal);
       return answer === undefined ? undefined : session.answer(callId, answer as string);
     }
+    // Enter continues the turn, and with it the calls that Ctrl-C kept from starting.
+    if (kind === 'uncertain' && pending.startedAt === 0) return session.rerun(callId);
     for (const line of pendingLines(terminal, pending)) terminal.err(line);
     const result = await typedValue(terminal, kind === 'uncertain', signal);
     if (result === undefined) return undefined;
