@@ -43,12 +43,12 @@ type Found =
  * Counts how often users were asked, their answers, and the calls that a grant allowed without
  * asking.
  */
-export interface ApprovalMetrics {
+type ApprovalMetrics = {
   readonly asked: number;
   readonly granted: number;
   readonly denied: number;
   readonly coveredByGrants: number;
-}
+};
 
 /**
  * Asks users about the executor's calls, and reports every step as an event. Questions and answers

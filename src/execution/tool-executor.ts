@@ -27,7 +27,7 @@ import { MemoryStateStore } from '../state/memory-state-store.js';
 import type { StateStore } from '../state/state-store.js';
 import type { ToolDefinition, ToolEntry } from '../tool/tool-definition.js';
 import type { SchemaInput, ToolSchema } from '../tool/tool-schema.js';
-import { Asking, type ApprovalMetrics } from './asking.js';
+import { Asking } from './asking.js';
 import { Arounds, type Around } from './around.js';
 import { Budgets } from './budgets.js';
 import {
@@ -62,7 +62,7 @@ import { RepeatGuard } from './repeat-guard.js';
 import { ResultCache } from './result-cache.js';
 import { NO_BATCH, RunningCall, type ApprovedCall, type Batch } from './running-call.js';
 import { observeCall } from './telemetry.js';
-import type { RunOptions, TypedOutcome } from './typed-outcome.js';
+import { assertRegistered, type RunOptions, type TypedOutcome } from './typed-outcome.js';
 import { watchAnswers } from './watch-answers.js';
 import { assertWanted, untilAborted } from './with-deadline.js';
 
@@ -89,7 +89,7 @@ const NO_OPTIONS: ExecuteOptions = Object.freeze({});
  */
 export class ToolExecutor {
   /** The number of approvals since this executor was created. */
-  readonly metrics: { readonly approvals: ApprovalMetrics };
+  readonly metrics: { readonly approvals: Asking['metrics'] };
   /** The success rates and latencies of called tools and their providers. */
   readonly health: HealthLog;
 
@@ -196,14 +196,9 @@ export class ToolExecutor {
     input: SchemaInput<In>,
     ...given: RunOptions<Context>
   ): Promise<TypedOutcome<Result>> {
-    const { name } = definition;
+    assertRegistered(definition, this.registry);
     const { id, ...options }: ExecuteOptions & { readonly id?: string } = given[0] ?? {};
-    if (this.registry.get(name)?.definition !== (definition as unknown))
-      throw new ToolError(
-        'TOOL_NOT_FOUND',
-        `This definition of ${JSON.stringify(name)} isn't registered in the executor's registry. Call registry.register(definition) first.`,
-      );
-    const call = { name, input, ...(id !== undefined && { id }) };
+    const call = { name: definition.name, input, ...(id !== undefined && { id }) };
     return (await this.execute(call, options)) as TypedOutcome<Result>;
   }
 

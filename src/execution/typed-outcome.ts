@@ -1,3 +1,5 @@
+import { ToolError } from '../core/errors.js';
+import type { ToolMetadataRegistry } from '../registry/tool-metadata-registry.js';
 import type { ExecuteOptions } from './executor-options.js';
 import type { ToolOutcome } from '../safety/calls.js';
 
@@ -15,3 +17,16 @@ export type TypedOutcome<Result> = ToolOutcome extends infer Each
     ? Omit<Each, 'value'> & { readonly value: Result }
     : Each
   : never;
+
+/** @throws ToolError `TOOL_NOT_FOUND` unless exactly this definition is registered. */
+export function assertRegistered(
+  definition: { readonly name: string },
+  registry: ToolMetadataRegistry,
+): void {
+  const { name } = definition;
+  if (registry.get(name)?.definition !== definition)
+    throw new ToolError(
+      'TOOL_NOT_FOUND',
+      `This definition of ${JSON.stringify(name)} isn't registered in the executor's registry. Call registry.register(definition) first.`,
+    );
+}

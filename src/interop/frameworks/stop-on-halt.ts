@@ -7,9 +7,7 @@ export function markHalted(input: unknown): void {
 }
 
 /** The part of the AI SDK's steps that `stopOnHalt` reads. */
-interface Step {
-  readonly content: readonly object[];
-}
+type Step = { readonly content: readonly object[] };
 
 /**
  * Returns a condition for the AI SDK's `stopWhen` that ends the loop after a step in which a tool
