@@ -40,21 +40,11 @@ type Found =
   ApprovedCall | Ended | { readonly is: 'open' | 'used'; readonly pending: PendingApproval };
 
 /**
- * Counts how often users were asked, their answers, and the calls that a grant allowed without
- * asking.
- */
-type ApprovalMetrics = {
-  readonly asked: number;
-  readonly granted: number;
-  readonly denied: number;
-  readonly coveredByGrants: number;
-};
-
-/**
  * Asks users about the executor's calls, and reports every step as an event. Questions and answers
  * are kept in the ledger only. If the program has a `confirm` function, asks the user immediately.
  */
 export class Asking {
+  /** How often users were asked, their answers, and the calls that a grant allowed without asking. */
   readonly metrics = { asked: 0, granted: 0, denied: 0, coveredByGrants: 0 };
   readonly #frame: ExecutorFrame;
   readonly #store: StateStore;

@@ -89,7 +89,7 @@ const NO_OPTIONS: ExecuteOptions = Object.freeze({});
  */
 export class ToolExecutor {
   /** The number of approvals since this executor was created. */
-  readonly metrics: { readonly approvals: Asking['metrics'] };
+  readonly metrics: { readonly approvals: Readonly<Asking['metrics']> };
   /** The success rates and latencies of called tools and their providers. */
   readonly health: HealthLog;
 
