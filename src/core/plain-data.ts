@@ -71,7 +71,7 @@ export function isPromise(value: unknown): value is Promise<unknown> {
     value instanceof Promise ||
     (typeof value === 'object' &&
       value !== null &&
-      typeof (value as { readonly then?: unknown }).then === 'function')
+      Object.prototype.toString.call(value) === '[object Promise]')
   );
 }
 

@@ -44,7 +44,7 @@ type Found =
  * are kept in the ledger only. If the program has a `confirm` function, asks the user immediately.
  */
 export class Asking {
-  /** How often users were asked, their answers, and the calls that a grant allowed without asking. */
+  /** Counts questions, answers, and the calls that a grant allowed without asking. */
   readonly metrics = { asked: 0, granted: 0, denied: 0, coveredByGrants: 0 };
   readonly #frame: ExecutorFrame;
   readonly #store: StateStore;
