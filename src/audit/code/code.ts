@@ -66,11 +66,23 @@ export class Code {
     return `${relative(this.root, file.fileName).replaceAll('\\', '/')}:${line + 1}`;
   }
 
+  /** Milliseconds that the checker has used. They count for no tool. */
+  spent = 0;
+
+  typeAt(node: Node): Type {
+    const start = performance.now();
+    const type = this.checker.getTypeAtLocation(node);
+    this.spent += performance.now() - start;
+    return type;
+  }
+
   /** Returns the symbol that a name stands for. Imports are followed as far as they resolve. */
   symbolAt(node: Node): TsSymbol | undefined {
+    const start = performance.now();
     const found = ts.isShorthandPropertyAssignment(node.parent)
       ? this.checker.getShorthandAssignmentValueSymbol(node.parent)
       : this.checker.getSymbolAtLocation(node);
+    this.spent += performance.now() - start;
     return found === undefined ? undefined : this.#behind(found);
   }
 
@@ -128,7 +140,7 @@ export class Code {
     if ((target.flags & (ts.TypeFlags.Any | ts.TypeFlags.Unknown)) !== 0) return [];
     return this.membersNamed(name).filter((member) => {
       const owner = member.parent;
-      const own = this.checker.getTypeAtLocation(owner);
+      const own = this.typeAt(owner);
       return this.checker.isTypeAssignableTo(own, target) || this.#names(owner, target);
     });
   }
@@ -149,7 +161,7 @@ export class Code {
   }
 
   symbolOfClass(node: ClassLikeDeclaration): TsSymbol | undefined {
-    return this.checker.getTypeAtLocation(node).symbol;
+    return this.typeAt(node).symbol;
   }
 }
 

@@ -60,7 +60,7 @@ export function outsidePlaceOf(program: Program, declaration: Declaration): Outs
     if (ts.isModuleDeclaration(node) && ts.isStringLiteral(node.name))
       return { pkg: packageIn(node.name.text), path };
     const name = (node as { readonly name?: Node }).name;
-    if (name !== undefined && !ts.isModuleBlock(node)) {
+    if (name !== undefined && (node.flags & ts.NodeFlags.GlobalAugmentation) === 0) {
       if (ts.isComputedPropertyName(name)) path.unshift(`[${name.expression.getText()}]`);
       else path.unshift((name as { readonly text?: string }).text ?? name.getText());
     }

@@ -11,6 +11,7 @@ import type {
   PropertyAccessExpression,
   SignatureDeclaration,
   Type,
+  TypeNode,
   VariableDeclaration,
 } from 'typescript';
 import type { Code } from '../code/code.js';
@@ -54,8 +55,7 @@ export class Evaluator {
   readonly #active = new Map<Node, number>();
   #depth = 0;
   #steps = 0;
-  /** The time at which evaluation stops with `OutOfTime`. */
-  deadline = Infinity;
+  #deadline = Infinity;
 
   constructor(readonly code: Code) {
     this.members = new Members(this);
@@ -74,10 +74,17 @@ export class Evaluator {
     return values;
   }
 
+  /** Sets the milliseconds after which evaluation stops with `OutOfTime`. */
+  limit(milliseconds: number): void {
+    this.#deadline = this.#now() + milliseconds;
+  }
+
+  readonly #now = () => performance.now() - this.code.spent;
+
   /** Counts a step. @throws OutOfTime after the deadline. */
   tick(): void {
     this.#steps += 1;
-    if (this.#steps % 64 === 0 && Date.now() > this.deadline) throw new OutOfTime();
+    if (this.#steps % 64 === 0 && this.#now() > this.#deadline) throw new OutOfTime();
   }
 
   #evaluate(node: Expression, env: Env): Values {
@@ -218,7 +225,22 @@ export class Evaluator {
     // The context of a tool is injected, while its input belongs to the call.
     const input = unbound === 'input' && !isSecond;
     const kept = unbound === 'kept' || (unbound === 'input' && isSecond);
-    return this.ofType(this.typeAt(node.name), { kept, input });
+    return (
+      this.annotated(node, { kept, input }) ?? this.ofType(this.typeAt(node.name), { kept, input })
+    );
+  }
+
+  /** Returns what a type annotation names if the checker can't resolve its import. */
+  annotated(
+    { type }: { readonly type?: TypeNode | undefined },
+    { kept }: Flags,
+  ): Values | undefined {
+    if (type === undefined || !ts.isTypeReferenceNode(type) || !ts.isIdentifier(type.typeName))
+      return undefined;
+    const [declaration] = this.code.symbolAt(type.typeName)?.declarations ?? [];
+    if (declaration === undefined || !ts.isImportSpecifier(declaration)) return undefined;
+    const found = this.#imported(declaration);
+    return found[0]?.is === 'outside' ? [{ ...found[0], kept }] : undefined;
   }
 
   #variable(node: VariableDeclaration, env: Env): Values {
@@ -235,7 +257,8 @@ export class Evaluator {
         each === undefined ? [UNKNOWN] : this.evaluate(each, this.#near(each, scope)),
       ),
     ];
-    if (values.length === 0) return this.ofType(this.typeAt(node.name), scope);
+    if (values.length === 0)
+      return this.annotated(node, scope) ?? this.ofType(this.typeAt(node.name), scope);
     const changes = symbol === undefined ? [] : this.code.changesOf(symbol);
     if (changes.length === 0) return values;
     return values.map((value) =>
@@ -400,7 +423,7 @@ export class Evaluator {
   }
 
   typeAt(node: Node): Type {
-    return this.code.checker.getTypeAtLocation(node);
+    return this.code.typeAt(node);
   }
 
   /** Puts what the type says in place of values that are unknown. */

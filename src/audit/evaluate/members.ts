@@ -344,7 +344,10 @@ export class Members {
           : this.evaluator.evaluate(each, this.#assigning(each, node, holder, within))),
       );
     if (values.length === 0)
-      return this.evaluator.ofType(this.evaluator.typeAt(member.name), { kept });
+      return (
+        this.evaluator.annotated(member, { kept }) ??
+        this.evaluator.ofType(this.evaluator.typeAt(member.name), { kept })
+      );
     return values.map((value) => (kept && value.is === 'any' ? { ...value, kept } : value));
   }
 

@@ -59,7 +59,7 @@ export function followCalls(
   node: Node,
 ): Followed {
   const follower = new Follower(evaluator, known);
-  evaluator.deadline = Date.now() + MOST_TIME;
+  evaluator.limit(MOST_TIME);
   try {
     follower.start(handlers, node);
   } catch (error) {

@@ -42,7 +42,7 @@ export class Memory {
     const outside = holders.find(
       (each): each is OutsideValue => each.is === 'outside' && each.kept,
     );
-    if (outside !== undefined && /^(?:process|Process|ProcessEnv)\b/.test(outside.path.join('.')))
+    if (outside !== undefined && /\b(?:process|Process|ProcessEnv)\b/.test(outside.path.join('.')))
       return { kind: 'environment', access: 'write', call: text };
     if (!holders.some(isKept) || this.#isMemo(target)) return undefined;
     return write(text);
@@ -122,11 +122,8 @@ export class Memory {
       if (ts.isIdentifier(node)) {
         const symbol = this.#code.symbolAt(node);
         if (symbol === remembered) isOld = true;
-        const { initializer } = (symbol?.valueDeclaration ?? {}) as {
-          readonly initializer?: Expression;
-        };
-        const isLocal =
-          initializer !== undefined && ts.isVariableDeclaration(symbol!.valueDeclaration!);
+        const initializer = initializerOf(symbol?.valueDeclaration);
+        const isLocal = initializer !== undefined;
         if (isLocal && this.#mentions(initializer, remembered)) isOld = true;
         else if (isLocal && this.#isComputed(initializer, remembered, depth + 1)) isCall = true;
       }
@@ -224,3 +221,10 @@ function isCondition(use: Node, within: Node): boolean {
 
 const isShortCircuit = ({ operatorToken }: BinaryExpression) =>
   ['&&', '||', '??'].includes(ts.tokenToString(operatorToken.kind) ?? '');
+
+/** Returns what a variable is set to where it's declared, also for a name in a pattern. */
+function initializerOf(node: Node | undefined): Expression | undefined {
+  if (node === undefined) return undefined;
+  if (ts.isBindingElement(node)) return initializerOf(node.parent.parent);
+  return ts.isVariableDeclaration(node) ? node.initializer : undefined;
+}

@@ -60,7 +60,7 @@ export class KnownCalls {
     if (/^https?$/.test(pkg) && name === 'request') return this.#request(call, 0);
     if (HTTP_CLIENTS.has(pkg)) return this.#http(call);
     if (SQL_CLIENTS.has(pkg) || pkg === 'sqlite') return this.#sql(call);
-    if (pkg.startsWith('@aws-sdk/') && name === 'send') return this.#command(call);
+    if (/^@(?:aws-sdk|smithy)\//.test(pkg) && name === 'send') return this.#command(call);
     if (
       pkg.startsWith('@aws-sdk/') &&
       (call.isNew || /^(?:\w+Client|destroy|getSignedUrl|from\w*)$/.test(name))
@@ -397,7 +397,9 @@ function byTable(call: OutsideCall): Effects | undefined {
   const verb = row.verbs === true ? verbOf(name) : undefined;
   const access =
     accessIn(name, found) ??
-    (call.isNew ? 'none' : (verb?.access ?? anyIn(row, { quiet, reads, writes })));
+    (call.isNew && row.kind !== 'program'
+      ? 'none'
+      : (verb?.access ?? anyIn(row, { quiet, reads, writes })));
   if (access === undefined || access === 'none') return access && [];
   const pays =
     access === 'write' &&

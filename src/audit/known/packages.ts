@@ -150,7 +150,7 @@ export const ROWS: readonly Row[] = [
       'mongodb mongoose typeorm knex kysely drizzle-orm sequelize sequelize-typescript @prisma/client @mikro-orm/* objection',
     kind: 'database',
     verbs: true,
-    quiet: `${BUILDER} mongoclient objectid datasource prismaclient`,
+    quiet: `${BUILDER} mongoclient objectid datasource prismaclient knex`,
     reads: `countdocuments exist pluck first min max sum avg select selectdistinct selectfrom stream max fetch getone getmany
       getrawone getrawmany getcount getmanyandcount find estimateddocumentcount columninfo watch listcollections tables`,
     writes: `insert* update* delete* del truncate increment decrement save remove soft* restore recover replace* bulk* mergeinto
@@ -189,7 +189,7 @@ export const ROWS: readonly Row[] = [
       graphile-worker node-cron node-schedule @temporalio/client @upstash/* nodemailer @aws-sdk/s3-request-presigner`,
     kind: 'network',
     verbs: true,
-    quiet: `${STREAM} create createtransport createclient promise json auth setapikey setcredentials set_auth drive sheets
+    quiet: `${STREAM} createtransport createclient promise json auth setapikey setcredentials set_auth drive sheets
       gmail calendar octokit hook plugin googleauth oauth2 bucket file container connect disconnect consumer producer
       getcontainerclient getblobclient getblockblobclient fromconnectionstring topic subscription isready signurl
       getsignedurl presigned* presignedgetobject table base defaults stripe client ready simplegit hash sort getqueue
