@@ -1,5 +1,6 @@
 import { relative } from 'node:path';
 import type {
+  CallLikeExpression,
   ClassLikeDeclaration,
   Declaration,
   Expression,
@@ -40,7 +41,14 @@ export class Code {
   ) {
     this.checker = program.getTypeChecker();
     this.files = program.getSourceFiles().filter(isOwn);
-    for (const file of this.files) this.#index(file);
+    for (const file of this.files) {
+      try {
+        this.#index(file);
+      } catch (error) {
+        // Code that is nested too deeply. What the index misses is unknown.
+        if (!(error instanceof RangeError)) throw error;
+      }
+    }
   }
 
   #index(node: Node): void {
@@ -69,20 +77,37 @@ export class Code {
   /** Milliseconds that the checker has used. They count for no tool. */
   spent = 0;
 
-  typeAt(node: Node): Type {
+  /** Asks the checker, and counts its time. */
+  ask<T>(question: (checker: TypeChecker) => T): T {
     const start = performance.now();
-    const type = this.checker.getTypeAtLocation(node);
+    const answer = question(this.checker);
     this.spent += performance.now() - start;
-    return type;
+    return answer;
+  }
+
+  typeAt(node: Node): Type {
+    return this.ask((checker) => checker.getTypeAtLocation(node));
+  }
+
+  /** Returns true if a call's parameter is a function. */
+  expectsFunction(node: CallLikeExpression, at: number): boolean {
+    return this.ask((checker) => {
+      const parameter = checker.getResolvedSignature(node)?.parameters[at];
+      if (parameter === undefined) return false;
+      const type = checker.getNonNullableType(checker.getTypeOfSymbol(parameter));
+      const types = type.isUnion() ? type.types : [type];
+      return types.some((each) => each.getCallSignatures().length > 0);
+    });
   }
 
   /** Returns the symbol that a name stands for. Imports are followed as far as they resolve. */
   symbolAt(node: Node): TsSymbol | undefined {
-    const start = performance.now();
-    const found = ts.isShorthandPropertyAssignment(node.parent)
-      ? this.checker.getShorthandAssignmentValueSymbol(node.parent)
-      : this.checker.getSymbolAtLocation(node);
-    this.spent += performance.now() - start;
+    const { parent } = node;
+    const found = this.ask((checker) =>
+      ts.isShorthandPropertyAssignment(parent)
+        ? checker.getShorthandAssignmentValueSymbol(parent)
+        : checker.getSymbolAtLocation(node),
+    );
     return found === undefined ? undefined : this.#behind(found);
   }
 
@@ -141,7 +166,9 @@ export class Code {
     return this.membersNamed(name).filter((member) => {
       const owner = member.parent;
       const own = this.typeAt(owner);
-      return this.checker.isTypeAssignableTo(own, target) || this.#names(owner, target);
+      return (
+        this.ask((checker) => checker.isTypeAssignableTo(own, target)) || this.#names(owner, target)
+      );
     });
   }
 

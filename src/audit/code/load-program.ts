@@ -1,10 +1,25 @@
 import { existsSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
-import type { CompilerOptions, ParsedCommandLine, Program } from 'typescript';
+import type {
+  CompilerHost,
+  CompilerOptions,
+  ParsedCommandLine,
+  Program,
+  ScriptTarget,
+} from 'typescript';
 import { ToolError } from '../../core/errors.js';
 import { ts } from './typescript.js';
 
 const JAVASCRIPT = /\.[cm]?jsx?$/;
+
+/** A program, and the files of it that couldn't be read. */
+export interface LoadedProgram {
+  readonly program: Program;
+  readonly unread: readonly string[];
+}
+
+/** Largest size in characters of a file of one's own. Larger files are bundles. */
+const LARGEST = 2 ** 21;
 
 /**
  * Loads the program that a folder's tsconfig describes, together with more files. Nothing of the
@@ -12,22 +27,45 @@ const JAVASCRIPT = /\.[cm]?jsx?$/;
  *
  * @throws ToolError `INVALID_ARGUMENT` if the tsconfig can't be read.
  */
-export function loadProgram(folder: string, files: readonly string[]): Program {
-  const config = files.length === 1 ? configAbove(dirname(files[0]!)) : configAbove(folder);
-  const { options, fileNames } = config === undefined ? withoutConfig(folder) : read(config);
+export function loadProgram(folder: string, files: readonly string[]): LoadedProgram {
+  const config = configAbove(files.length === 1 ? dirname(files[0]!) : folder);
+  const { options: given, fileNames } = config === undefined ? withoutConfig(folder) : read(config);
   const rootNames = [...new Set([...fileNames, ...files])];
-  return ts.createProgram({
-    rootNames,
-    options: {
-      ...options,
-      allowJs: options.allowJs === true || rootNames.some((file) => JAVASCRIPT.test(file)),
-      checkJs: false,
-      noEmit: true,
-      composite: false,
-      incremental: false,
-      skipLibCheck: true,
-    },
-  });
+  const options = {
+    ...given,
+    allowJs: given.allowJs === true || rootNames.some((file) => JAVASCRIPT.test(file)),
+    checkJs: false,
+    noEmit: true,
+    composite: false,
+    incremental: false,
+    skipLibCheck: true,
+  };
+  const unread: string[] = [];
+  const program = ts.createProgram({ rootNames, options, host: carefulHost(options, unread) });
+  return { program, unread };
+}
+
+/** Returns a host that reads files as empty that are too large, or nested too deeply for the parser. */
+function carefulHost(options: CompilerOptions, unread: string[]): CompilerHost {
+  const host = ts.createCompilerHost(options, true);
+  const readFile = host.readFile.bind(host);
+  const getSourceFile = host.getSourceFile.bind(host);
+  host.readFile = (name) => {
+    const text = readFile(name);
+    if (text === undefined || text.length <= LARGEST || name.endsWith('.d.ts')) return text;
+    unread.push(name);
+    return '';
+  };
+  host.getSourceFile = (name, ...more) => {
+    try {
+      return getSourceFile(name, ...more);
+    } catch (error) {
+      if (!(error instanceof RangeError)) throw error;
+      unread.push(name);
+      return ts.createSourceFile(name, '', ...(more.slice(0, 1) as [ScriptTarget]), true);
+    }
+  };
+  return host;
 }
 
 /** Returns the nearest tsconfig, looking from the folder up. */

@@ -68,9 +68,14 @@ export class Evaluator {
     const known = memo.get(node);
     if (known !== undefined) return known;
     this.tick();
-    memo.set(node, [UNKNOWN]); // What a value says of itself.
-    const values = distinct(this.#evaluate(node, env));
-    memo.set(node, values);
+    let values: Values | undefined;
+    memo.set(node, [UNKNOWN]); // While it's evaluated, a value can't say anything of itself.
+    try {
+      values = distinct(this.#evaluate(node, env));
+    } finally {
+      if (values === undefined) memo.delete(node);
+      else memo.set(node, values);
+    }
     return values;
   }
 
@@ -89,7 +94,8 @@ export class Evaluator {
 
   #evaluate(node: Expression, env: Env): Values {
     const inner = innerOf(node);
-    if (inner !== undefined) return this.typed(this.evaluate(inner, env), node);
+    if (inner !== undefined)
+      return this.typed(this.#awaited(this.evaluate(inner, env), node), node);
     if (ts.isIdentifier(node)) return this.#identifier(node, env);
     if (ts.isPropertyAccessExpression(node) || ts.isElementAccessExpression(node))
       return this.typed(this.#access(node, env), node);
@@ -103,6 +109,16 @@ export class Evaluator {
     if (ts.isBinaryExpression(node)) return this.#binary(node, env);
     if (node.kind === ts.SyntaxKind.ThisKeyword) return this.typed(selfIn(env), node);
     return this.#text(node, env) ?? this.ofType(this.typeAt(node), env);
+  }
+
+  /** Puts what the type says in place of promises that only their type describes. */
+  #awaited(values: Values, node: Expression): Values {
+    if (!ts.isAwaitExpression(node)) return values;
+    return values.map((each) =>
+      each.is === 'outside' && each.pkg === 'global' && each.path.join() === 'Promise'
+        ? UNKNOWN
+        : each,
+    );
   }
 
   #text(node: Expression, env: Env): Values | undefined {

@@ -120,7 +120,8 @@ export class Members {
       return [
         { is: 'any', kept: isKept(holder), ...('input' in holder && { input: holder.input }) },
       ];
-    if (name === undefined) return [{ is: 'any', kept: holder.kept }];
+    const isTyped = holder.pkg === 'global' && /^[A-Z]/.test(holder.path[0] ?? '');
+    if (name === undefined || isTyped) return [{ is: 'any', kept: holder.kept }];
     const isGlobal = /^(?:then|catch|finally)$/.test(name) && holder.path.at(-1) === '()';
     const place = isGlobal
       ? { pkg: 'global', path: ['Promise', name] }
@@ -500,7 +501,7 @@ export class Members {
 }
 
 /** Methods of the language's own data, which have no types in JavaScript. */
-const DATA_METHODS =
+export const DATA_METHODS =
   /^(?:map|filter|forEach|reduce|some|every|flatMap|slice|join|includes|indexOf|split|trim|toLowerCase|toUpperCase|startsWith|endsWith|replaceAll|toFixed|padStart|padEnd|match|matchAll|flat|toISOString|getTime|toString|charAt|substring)$/;
 
 const madeBy = (holder: Value): Pick<OutsideValue, 'made'> =>

@@ -12,7 +12,7 @@ import { isAssignment, isUpdated, memberName } from '../code/code.js';
 import { ts } from '../code/typescript.js';
 import type { CallEffect, Effect } from '../effect.js';
 import { loadedBy, OutOfTime, selfIn, type Evaluator, type Values } from '../evaluate/evaluator.js';
-import { constructorOf } from '../evaluate/members.js';
+import { constructorOf, DATA_METHODS } from '../evaluate/members.js';
 import { bind, withSelf } from '../evaluate/global-results.js';
 import {
   isKept,
@@ -165,6 +165,7 @@ class Follower implements Followed {
     if (ts.isTypeNode(node)) return;
     if (ts.isFunctionLike(node)) return this.#make(node, env);
     if (ts.isClassLike(node)) return this.#declareClass(node, env);
+    if (ts.isCaseClause(node)) this.#visit(node.expression, env);
     if (ts.isBlock(node) || ts.isCaseOrDefaultClause(node))
       return this.#statements(node.statements, env);
     if (ts.isIfStatement(node))
@@ -300,7 +301,7 @@ class Follower implements Followed {
       case 'outside':
         return this.#outside(callee, given, node, env);
       case 'any':
-        if (callee.input !== true) return this.unknown(textOf(node), node);
+        if (callee.input !== true || !isDataMethod(node)) return this.unknown(textOf(node), node);
         // The input is data, so only the functions passed to it can run.
         return this.#callbacks(given, [UNKNOWN], node, env);
       case 'literal':
@@ -311,16 +312,7 @@ class Follower implements Followed {
   }
 
   #outside(callee: OutsideValue, given: readonly Values[], node: Node, env: Env): void {
-    const path = callee.path.slice(-2).join('.');
-    const all = [
-      ...(callee.args !== undefined && callee.path.at(-1) !== '()' ? callee.args : []),
-      ...given,
-    ];
-    if (
-      callee.pkg === 'global' &&
-      /^(?:\w*Function\.(?:call|apply|bind)|Reflect\.(?:apply|construct))$/.test(path)
-    )
-      return this.#indirect(callee, given, node, env);
+    if (isIndirect(callee)) return this.#indirect(callee, given, node, env);
     const change = this.#memory.call(callee, node, env);
     if (change !== undefined) this.#record(change, node);
     const heard = listenersOf(this.evaluator, callee, given);
@@ -328,13 +320,20 @@ class Follower implements Followed {
       this.#callback(each, [given[1] ?? [UNKNOWN]], node, env);
     if (heard !== undefined && !heard.isAll)
       this.unknown(`${callName(callee)}, whose listeners aren't known`, node);
-    const isNew = ts.isNewExpression(node);
-    const effects = this.known.effectsOf({ ...callee, given: all, isNew });
-    if (effects === undefined) this.unknown(callLabel(callee, isNew), node);
-    for (const effect of effects ?? []) this.#record(effect, node);
+    this.#look(callee, given, node);
     const passed = isPromisify(callee) ? [] : given;
     this.#callbacks(passed, elementsFor(this.evaluator, callee), node, env);
     for (const self of callee.self ?? []) if (self.is === 'instance') this.#makeMethods(self);
+  }
+
+  /** Looks up what a call of a package does. */
+  #look(callee: OutsideValue, given: readonly Values[], node: Node): void {
+    const { args = [], path } = callee;
+    const isNew = ts.isNewExpression(node);
+    const all = path.at(-1) === '()' ? given : [...args, ...given];
+    const effects = this.known.effectsOf({ ...callee, given: all, isNew });
+    if (effects === undefined) this.unknown(callLabel(callee, isNew), node);
+    for (const effect of effects ?? []) this.#record(effect, node);
   }
 
   /** Follows `call`, `apply`, `Reflect.apply` and `Reflect.construct`. `bind` only makes a function. */
@@ -342,7 +341,7 @@ class Follower implements Followed {
     const name = nameOf(callee);
     const isReflect = callee.path.includes('Reflect');
     const targets = isReflect ? (given[0] ?? []) : (callee.self ?? []);
-    if (targets.length === 0) return this.unknown(textOf(node), node);
+    if (targets.length === 0 || targets.some(isIndirect)) return this.unknown(textOf(node), node);
     const rest = given.slice(isReflect ? 1 : 0);
     const list =
       name === 'call'
@@ -363,9 +362,17 @@ class Follower implements Followed {
   /** Follows the functions among arguments: what they are passed to may call them. */
   #callbacks(given: readonly Values[], first: Values, node: Node, env: Env): void {
     const args = (node as Partial<CallExpression>).arguments ?? [];
+    const { code } = this.evaluator;
     for (const [at, values] of given.entries())
       for (const value of values) {
         if (value.is === 'outside' && !this.#isFunction(value, args[at])) continue;
+        if (
+          value.is === 'any' &&
+          value.input !== true &&
+          ts.isCallLikeExpression(node) &&
+          code.expectsFunction(node, at)
+        )
+          this.unknown((args[at] ?? node).getText(), node);
         this.#callback(value, [first], node, env);
       }
   }
@@ -378,7 +385,7 @@ class Follower implements Followed {
 
   #callback(value: Value, given: readonly Values[], node: Node, env: Env, depth = 0): void {
     if (value.is === 'function') this.#enter(value, [...given, ...REST], node);
-    else if (value.is === 'outside') this.#outside(value, given, node, env);
+    else if (value.is === 'outside') this.#look(value, given, node);
     else if (value.is === 'instance') this.#enterMethods(value, node);
     else if (value.is === 'object' && depth < 3)
       for (const each of this.#valuesIn(value))
@@ -541,8 +548,25 @@ const INPUT: Value = { is: 'any', kept: false, input: true };
 const REST: readonly Values[] = Array.from({ length: 5 }, () => [UNKNOWN]);
 /** Methods that the language calls by itself. */
 const IMPLICIT = /^(?:toString|valueOf|toJSON|then|\[Symbol\..*\])$/;
+/** Returns true for `call`, `apply`, `bind`, `Reflect.apply` and `Reflect.construct`. */
+const isIndirect = (value: Value) =>
+  value.is === 'outside' &&
+  value.pkg === 'global' &&
+  /^(?:\w*Function\.(?:call|apply|bind|prototype)|Reflect\.(?:apply|construct)|Function|FunctionConstructor)$/.test(
+    value.path.slice(-2).join('.'),
+  );
 const isPromisify = ({ pkg, path }: OutsideValue) =>
   pkg === 'util' && /^(?:promisify|callbackify)$/.test(path.at(-1) ?? '');
+
+/** Returns true for a call of a method that plain data has. */
+function isDataMethod(node: Node): boolean {
+  const { expression } = node as Partial<CallExpression>;
+  return (
+    expression !== undefined &&
+    ts.isPropertyAccessExpression(expression) &&
+    DATA_METHODS.test(expression.name.text)
+  );
+}
 
 const textOf = (node: Node) => ((node as Partial<CallExpression>).expression ?? node).getText();
 

@@ -193,14 +193,21 @@ async function auditSource(options: AuditOptions, audit: Audit): Promise<AuditRe
     throw invalidArgument('root as a folder that exists', given);
   await loadTypeScript();
   const files = entries.map((file) => resolve(root, file));
-  const evaluator = new Evaluator(new Code(loadProgram(root, files), root));
+  const { program, unread } = loadProgram(root, files);
+  const evaluator = new Evaluator(new Code(program, root));
   const { tools, skipped } = audit(evaluator, new KnownCalls(evaluator.members, known), files);
   const name = (await nameOf(root)) ?? basename(root);
   return {
     subject: { name, folder: relative(process.cwd(), root) || '.' },
     tools,
     blocking: blockingIn(tools),
-    skipped,
+    skipped: [
+      ...skipped,
+      ...unread.map((file) => ({
+        name: relative(root, file),
+        reason: 'too large or nested too deeply',
+      })),
+    ],
   };
 }
 
