@@ -32,6 +32,7 @@ export class Code {
   readonly files: readonly SourceFile[];
   readonly #identifiers = new Map<string, Identifier[]>();
   readonly #members = new Map<string, Member[]>();
+  readonly #implementations = new Map<Type, Map<string, readonly Member[]>>();
   readonly #changes = new Map<TsSymbol, readonly Change[]>();
   readonly #references = new Map<TsSymbol, readonly Identifier[]>();
 
@@ -54,8 +55,14 @@ export class Code {
   #index(node: Node): void {
     if (ts.isIdentifier(node) || ts.isPrivateIdentifier(node))
       listIn(this.#identifiers, node.text).push(node as Identifier);
-    if (isMember(node)) listIn(this.#members, memberName(node.name)).push(node);
+    if (isMember(node) && !this.isTest(node))
+      listIn(this.#members, memberName(node.name)).push(node);
     ts.forEachChild(node, (child) => this.#index(child));
+  }
+
+  /** Returns true for code in a test, which stands in for what the program itself uses. */
+  isTest(node: Node): boolean {
+    return TESTS.test(relative(this.root, node.getSourceFile().fileName));
   }
 
   identifiersNamed(name: string): readonly Identifier[] {
@@ -161,6 +168,14 @@ export class Code {
 
   /** Returns the members that a call through a type can reach: those of assignable classes and object literals. */
   implementationsOf(name: string, type: Type): readonly Member[] {
+    const known = this.#implementations.get(type) ?? new Map<string, readonly Member[]>();
+    this.#implementations.set(type, known);
+    const found = known.get(name) ?? this.#findImplementations(name, type);
+    known.set(name, found);
+    return found;
+  }
+
+  #findImplementations(name: string, type: Type): readonly Member[] {
     const target = this.checker.getBaseConstraintOfType(type) ?? type;
     if ((target.flags & (ts.TypeFlags.Any | ts.TypeFlags.Unknown)) !== 0) return [];
     return this.membersNamed(name).filter((member) => {
@@ -191,6 +206,8 @@ export class Code {
     return this.typeAt(node).symbol;
   }
 }
+
+const TESTS = /(?:^|[\\/])(?:tests?|__tests__|specs?)[\\/]|\.(?:test|spec|bench)\.[cm]?[jt]sx?$/;
 
 function isOwn(file: SourceFile): boolean {
   return !file.isDeclarationFile && !/[\\/]node_modules[\\/]/.test(file.fileName);

@@ -58,11 +58,17 @@ export function outsidePlaceOf(program: Program, declaration: Declaration): Outs
   for (let node: Node = declaration; ; node = node.parent) {
     if (ts.isSourceFile(node)) return { pkg: packageOf(program, node), path };
     if (ts.isModuleDeclaration(node) && ts.isStringLiteral(node.name))
-      return { pkg: packageIn(node.name.text), path };
+      return moduleIn(node.name.text, path);
     const name = (node as { readonly name?: Node }).name;
     if (name !== undefined && (node.flags & ts.NodeFlags.GlobalAugmentation) === 0) {
       if (ts.isComputedPropertyName(name)) path.unshift(`[${name.expression.getText()}]`);
       else path.unshift((name as { readonly text?: string }).text ?? name.getText());
     }
   }
+}
+
+/** Returns the place of a name in a module. The module `process` is a global of the same name. */
+function moduleIn(specifier: string, path: readonly string[]): OutsidePlace {
+  const pkg = packageIn(specifier);
+  return pkg === 'process' ? { pkg: 'global', path: ['process', ...path] } : { pkg, path };
 }

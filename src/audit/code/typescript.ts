@@ -19,9 +19,10 @@ export function useTypeScript(compiler: Compiler): void {
  */
 export async function loadTypeScript(): Promise<void> {
   if (ts !== undefined) return;
+  const missing = () => ({});
   const loaded =
-    (await compilerIn(() => import('typescript'))) ??
-    (await compilerIn(() => import('@typescript/typescript6' as 'typescript')));
+    compilerIn(await import('typescript').catch(missing)) ??
+    compilerIn(await import('@typescript/typescript6' as 'typescript').catch(missing));
   if (loaded === undefined)
     throw new ToolError(
       'MISSING_PACKAGE',
@@ -31,8 +32,7 @@ export async function loadTypeScript(): Promise<void> {
   useTypeScript(loaded);
 }
 
-async function compilerIn(load: () => Promise<object>): Promise<Compiler | undefined> {
-  const loaded = await load().catch(() => ({}));
+function compilerIn(loaded: object): Compiler | undefined {
   // The compiler is CommonJS, so its functions can be on the default export.
   const compiler = ('default' in loaded ? loaded.default : loaded) as Partial<Compiler>;
   return compiler.createProgram === undefined ? undefined : (compiler as Compiler);

@@ -134,6 +134,10 @@ export class Evaluator {
         texts = joined(texts, textsOf(this.evaluate(expression, env)), tail.text);
       return texts.map(literal);
     }
+    if (ts.isPrefixUnaryExpression(node) && node.operator === ts.SyntaxKind.MinusToken)
+      return this.evaluate(node.operand, env).map((each) =>
+        each.is === 'literal' ? literal(-Number(each.value)) : each,
+      );
     if (ts.isPrefixUnaryExpression(node) && node.operator === ts.SyntaxKind.ExclamationToken) {
       const truth = this.truth(node.operand, env);
       return truth === undefined ? undefined : [literal(!truth)];
@@ -172,6 +176,8 @@ export class Evaluator {
         return [...values(left).filter((each) => truthOf(each) !== true), ...values(right)];
       case '+':
         return joined(textsOf(values(left)), textsOf(values(right))).map(literal);
+      case '|':
+        return flagsOf(values(left), values(right)).map(literal);
       case '===':
       case '==':
         return [sameness(values(left), values(right), true)];
@@ -231,6 +237,12 @@ export class Evaluator {
   parameter(node: ParameterDeclaration, scope: Env): Values {
     const bound = scope.bound.get(node);
     const { initializer } = node;
+    if (
+      bound === undefined &&
+      initializer !== undefined &&
+      ts.isConstructorDeclaration(node.parent)
+    )
+      return this.members.injected(node, initializer, scope);
     const given = bound ?? this.#unbound(node, scope);
     if (initializer === undefined || !given.some(canBeMissing)) return given;
     return [...given.filter((each) => !isNullish(each)), ...this.evaluate(initializer, scope)];
@@ -270,7 +282,7 @@ export class Evaluator {
     const values = [
       ...own,
       ...assigned.flatMap((each) =>
-        each === undefined ? [UNKNOWN] : this.evaluate(each, this.#near(each, scope)),
+        each === undefined ? [UNKNOWN] : this.evaluate(each, this.scopeOf(each, scope, scope.kept)),
       ),
     ];
     if (values.length === 0)
@@ -282,11 +294,6 @@ export class Evaluator {
         ? { ...value, changes, changedIn: scope }
         : value,
     );
-  }
-
-  /** Returns the scope in which an expression elsewhere in the file is evaluated. */
-  #near(node: Node, env: Env): Env {
-    return this.scopeOf(node, env);
   }
 
   #access(node: PropertyAccessExpression | ElementAccessExpression, env: Env): Values {
@@ -420,7 +427,7 @@ export class Evaluator {
   }
 
   /** Returns the activation that a node's code runs in, as seen from `env`. */
-  scopeOf(node: Node, env: Env): Env {
+  scopeOf(node: Node, env: Env, kept = true): Env {
     const container = containerOf(node);
     if (container === undefined) return this.envs.top;
     for (let at: Env | undefined = env; at !== undefined; at = at.outer)
@@ -428,9 +435,9 @@ export class Evaluator {
     const method = ts.isClassLike(container.parent) ? container.parent : undefined;
     return this.envs.enter({
       node: container,
-      outer: this.scopeOf(container, env),
+      outer: this.scopeOf(container, env, kept),
       bound: new Map(),
-      kept: true,
+      kept,
       unbound: 'value',
       ...(!ts.isArrowFunction(container) && {
         self: method ? [this.members.anInstance(method, true)] : [UNKNOWN],
@@ -572,6 +579,20 @@ const canBeMissing = (value: Value) =>
 /** Returns the texts that values can be, with a hole where that's unknown. */
 export function textsOf(values: Values): readonly string[] {
   return [...new Set(values.map((value) => (value.is === 'literal' ? String(value.value) : HOLE)))];
+}
+
+/** Returns the names of flags that are combined, such as `O_RDONLY|O_NOFOLLOW`. */
+function flagsOf(left: Values, right: Values): readonly string[] {
+  const [a, b] = [left, right].map((values) =>
+    textsOf(
+      values.map((each) =>
+        each.is === 'outside' && /^[A-Z][A-Z_\d]+$/.test(each.path.at(-1) ?? '')
+          ? literal(each.path.at(-1)!)
+          : each,
+      ),
+    ),
+  );
+  return joined(a!, ['|']).flatMap((head) => joined([head], b!));
 }
 
 function joined(heads: readonly string[], tails: readonly string[], end = ''): readonly string[] {

@@ -1,6 +1,14 @@
 import type { Expression } from 'typescript';
 import { textsOf, type Evaluator, type Values } from './evaluator.js';
-import { HOLE, literal, UNKNOWN, type Env, type OutsideValue, type Value } from './values.js';
+import {
+  distinct,
+  HOLE,
+  literal,
+  UNKNOWN,
+  type Env,
+  type OutsideValue,
+  type Value,
+} from './values.js';
 
 /**
  * Returns the results of the language's own functions that pass values on, and `undefined` for all
@@ -54,6 +62,23 @@ export function resultOfGlobal(
       return changed(self, (text) => text.toLowerCase());
     case 'String.trim':
       return changed(self, (text) => text.trim());
+    case 'Array.map':
+    case 'ReadonlyArray.map':
+      return listOf(
+        first.flatMap((each) =>
+          evaluator.result(each, [evaluator.members.elements(self)], node, env),
+        ),
+        env,
+      );
+    case 'Array.filter':
+    case 'ReadonlyArray.filter':
+    case 'Array.slice':
+      return listOf(evaluator.members.elements(self), env);
+    case 'ObjectConstructor.values':
+      return listOf(
+        first.flatMap((each) => evaluator.members.anyOf(each)),
+        env,
+      );
     case 'Array.join':
       return joinItems(evaluator, self, second.length === 0 ? textsOf(first)[0] : undefined);
     case 'path.join':
@@ -67,6 +92,10 @@ export function resultOfGlobal(
     default:
       return undefined;
   }
+}
+
+function listOf(items: Values, { kept }: Env): Values {
+  return [{ is: 'outside', pkg: 'global', path: ['Array'], kept, items: distinct(items) }];
 }
 
 export function bind(value: Value, args: readonly Values[]): Value {

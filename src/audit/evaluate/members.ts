@@ -6,6 +6,7 @@ import type {
   Expression,
   Node,
   ObjectLiteralExpression,
+  ParameterDeclaration,
   PropertyAccessExpression,
   SignatureDeclaration,
   Symbol as TsSymbol,
@@ -99,7 +100,8 @@ export class Members {
       const outside = this.#code.outsideOf(declaration);
       if (outside !== undefined)
         return [{ is: 'outside', ...outside, kept, self: [holder], ...madeBy(holder) }];
-      return this.#ofOwnType(declaration, holder, wanted);
+      const found = this.#ofOwnType(declaration, holder, wanted);
+      return kept ? found.map((each) => (each === UNKNOWN ? { is: 'any', kept } : each)) : found;
     });
   }
 
@@ -138,6 +140,9 @@ export class Members {
       ts.isInterfaceDeclaration(owner) || ts.isTypeLiteralNode(owner) || ts.isClassLike(owner);
     if (!isTyped && !ts.isObjectLiteralExpression(owner))
       return this.evaluator.declared(declaration as never, this.evaluator.envs.top);
+    // Only functions are looked for in the program: data is what its type says.
+    const isBodyless = ts.isPropertySignature(declaration) || isBodiless(declaration);
+    if (isBodyless && !this.#isCallable(declaration)) return [UNKNOWN];
     const found = new Set(isTyped ? this.#code.implementationsOf(name, type) : []);
     if (!isTyped || (ts.isClassLike(owner) && !isBodiless(declaration)))
       found.add(declaration as Member);
@@ -146,6 +151,16 @@ export class Members {
         { is: 'any', kept: isKept(holder), ...('input' in holder && { input: holder.input }) },
       ];
     return [...found].flatMap((member) => this.#ofMember(member, isKept(holder)));
+  }
+
+  #isCallable(declaration: Node): boolean {
+    const type = this.#code.ask((checker) =>
+      checker.getNonNullableType(checker.getTypeAtLocation(declaration)),
+    );
+    return (
+      type.getCallSignatures().length > 0 ||
+      (type.isUnion() && type.types.some((each) => each.getCallSignatures().length > 0))
+    );
   }
 
   #ofMember(member: Member, kept: boolean): Values {
@@ -197,10 +212,12 @@ export class Members {
     const { properties } = holder.node as ObjectLiteralExpression;
     for (const property of [...properties].reverse()) {
       if (ts.isSpreadAssignment(property)) {
-        const spread = this.evaluator.evaluate(property.expression, holder.env);
+        const spread = this.#spread(property.expression, holder.env);
         for (const each of spread) {
           if (each.is === 'literal') continue;
-          const inner = each.is === 'object' ? this.#ofObject(each, name) : undefined;
+          const inner = this.#within(property, () =>
+            each.is === 'object' ? this.#ofObject(each, name) : undefined,
+          );
           if (inner !== undefined) found.push(...inner);
           else if (each.is !== 'object') found.push(UNKNOWN);
         }
@@ -212,6 +229,22 @@ export class Members {
       }
     }
     return found.length === 0 ? undefined : found;
+  }
+
+  readonly #spreading = new Set<Node>();
+
+  /** Returns what is spread, or something unknown for an object that is spread into itself. */
+  #spread(node: Expression, env: Env): Values {
+    return this.#spreading.has(node.parent) ? [UNKNOWN] : this.evaluator.evaluate(node, env);
+  }
+
+  #within<T>(node: Node, work: () => T): T {
+    this.#spreading.add(node);
+    try {
+      return work();
+    } finally {
+      this.#spreading.delete(node);
+    }
   }
 
   #isNamed(node: Node, name: string | undefined, env: Env): boolean {
@@ -247,6 +280,21 @@ export class Members {
       env: this.evaluator.scopeOf(node, this.evaluator.envs.top),
       kept,
     };
+  }
+
+  /** Returns what a constructor's parameter with a default is: that, or what own code passes to `new`. */
+  injected(node: ParameterDeclaration, initializer: Expression, scope: Env): Values {
+    const owner = node.parent.parent as ClassLikeDeclaration;
+    const symbol = this.#code.symbolOfClass(owner);
+    const at = node.parent.parameters.indexOf(node);
+    const found = [...this.evaluator.evaluate(initializer, scope)];
+    for (const use of symbol === undefined ? [] : this.#code.referencesOf(symbol)) {
+      const made = use.parent;
+      if (!ts.isNewExpression(made) || made.expression !== use || this.#code.isTest(made)) continue;
+      const { top } = this.evaluator.envs;
+      found.push(...(this.evaluator.args(made, this.evaluator.scopeOf(made, top))[at] ?? []));
+    }
+    return found.filter((each) => each.is !== 'literal' || each.value !== undefined);
   }
 
   ofInstance(holder: InstanceValue, name: string | undefined): Values | undefined {
@@ -449,7 +497,8 @@ export class Members {
     for (const each of list.node.elements) {
       if (!ts.isSpreadElement(each)) items.push(this.evaluator.evaluate(each, list.env));
       else {
-        const inner = this.items(this.evaluator.evaluate(each.expression, list.env));
+        const spread = this.#spread(each.expression, list.env);
+        const inner = this.#within(each, () => this.items(spread));
         if (inner === undefined) return undefined;
         items.push(...inner);
       }
@@ -463,6 +512,11 @@ export class Members {
       if (value.is === 'object') return this.#ofObject(value, name) ?? [NOTHING];
       return value.is === 'literal' ? [NOTHING] : [UNKNOWN];
     });
+  }
+
+  /** Returns what any of an object's properties can be. */
+  anyOf(value: Value): Values {
+    return (value.is === 'object' ? this.#ofObject(value, undefined) : undefined) ?? [UNKNOWN];
   }
 
   /** Returns the names in object literals, with a hole for names that the code doesn't show. */
@@ -483,7 +537,8 @@ export class Members {
       return [HOLE];
     for (const each of list.node.elements) {
       if (ts.isSpreadElement(each)) {
-        words.push(...this.words(this.evaluator.evaluate(each.expression, list.env)));
+        const spread = this.#spread(each.expression, list.env);
+        words.push(...this.#within(each, () => this.words(spread)));
         continue;
       }
       const texts = textsOf(this.evaluator.evaluate(each, list.env));
@@ -496,7 +551,8 @@ export class Members {
   /** Returns what a loop over values sees. */
   elements(lists: Values): Values {
     const kept = lists.some(isKept);
-    return this.items(lists)?.flat() ?? [{ is: 'any', kept }];
+    const known = lists.flatMap((each) => (each.is === 'outside' ? (each.items ?? []) : []));
+    return this.items(lists)?.flat() ?? (known.length > 0 ? known : [{ is: 'any', kept }]);
   }
 }
 

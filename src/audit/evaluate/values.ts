@@ -76,6 +76,8 @@ export interface OutsideValue extends Lifetime, OutsidePlace {
   readonly self?: Owner;
   /** The arguments of the call that returned this value, or that were bound before the call. */
   readonly args?: readonly Owner[];
+  /** What the items of a list can be. */
+  readonly items?: Owner;
 }
 
 export interface AnyValue extends Lifetime {
@@ -137,7 +139,7 @@ function describe(value: Value): string {
       return `?${value.type === undefined ? '' : numberOf(value.type)}${value.kept}${value.input ?? ''}`;
     case 'outside': {
       const made = value.made === undefined ? '' : numberOf(value.made);
-      return `${value.pkg}:${value.path.join('.')}${value.kept}${made}(${(value.args ?? []).map(keyOfAll).join()})${keyOfAll(value.self)}`;
+      return `${value.pkg}:${value.path.join('.')}${value.kept}${made}(${(value.args ?? []).map(keyOfAll).join()})${keyOfAll(value.self)}${keyOfAll(value.items)}`;
     }
     case 'function':
       return `f${numberOf(value.node)}e${value.env.id}(${(value.first ?? []).map(keyOfAll).join()})${keyOfAll(value.self)}`;

@@ -37,6 +37,8 @@ export class Memory {
     if (ts.isIdentifier(target)) return this.#variable(target, env);
     if (!ts.isPropertyAccessExpression(target) && !ts.isElementAccessExpression(target))
       return undefined;
+    // A regular expression's position is set before each use.
+    if (ts.isPropertyAccessExpression(target) && target.name.text === 'lastIndex') return undefined;
     const holders = this.evaluator.evaluate(target.expression, env);
     const text = `${target.getText().replace(/\s+/g, ' ').slice(0, 60)} =`;
     const outside = holders.find(

@@ -21,7 +21,7 @@ import { wayOf } from '../effect.js';
 import { Evaluator } from '../evaluate/evaluator.js';
 import { HOLE } from '../evaluate/values.js';
 import { followCalls, type Unknown } from '../follow/follow-calls.js';
-import { KnownCalls, type AuditKnowledge } from '../known/known-calls.js';
+import { KnownCalls, knowledge, type AuditKnowledge } from '../known/known-calls.js';
 import { declaredBy, type Declared } from '../tools/declared.js';
 import { findTools, type FoundTool } from '../tools/find-tools.js';
 import { applyBaseline, liesIn, newLies, readBaseline } from './baseline.js';
@@ -57,12 +57,6 @@ export interface HonestOptions extends AuditOptions {
   readonly baseline?: unknown;
 }
 
-/** The option that says what your own calls and programs do. */
-export const knowledge = z.strictObject({
-  calls: z.record(z.string(), z.enum(['read', 'write', 'none'])).optional(),
-  programs: z.record(z.string(), z.enum(['read', 'write'])).optional(),
-} satisfies FieldsOf<AuditKnowledge>);
-
 const shape = {
   root: text().optional(),
   entries: z.array(text()).optional(),
@@ -83,7 +77,7 @@ export async function auditTools(
 ): Promise<AuditReport> {
   const entries = entriesOf(tools);
   return auditSource(options, (evaluator, known) => {
-    const found = findTools(evaluator, (file) => !isTest(file));
+    const found = findTools(evaluator, (file) => !evaluator.code.isTest(file));
     const withoutCode = entries.filter(({ definition }) => definition.execute === undefined);
     return {
       tools: entries
@@ -102,8 +96,6 @@ export async function auditTools(
 }
 
 const WITHOUT_CODE = 'a user, a provider or another program does its work';
-const TESTS = /(?:^|[\\/])(?:tests?|__tests__|specs?)[\\/]|\.(?:test|spec|bench)\.[cm]?[jt]sx?$/;
-const isTest = (file: string) => TESTS.test(file);
 
 function entriesOf(tools: unknown): readonly ToolEntry[] {
   if (isRegistry(tools)) return [...tools];
@@ -139,7 +131,7 @@ export async function auditFolder(options: AuditOptions = {}): Promise<AuditRepo
   return auditSource(options, (evaluator, known, entries) => {
     const wanted = entries.length === 0 ? undefined : reachedFrom(evaluator.code.program, entries);
     const found = findTools(evaluator, (file) =>
-      wanted === undefined ? !isTest(file) : wanted.has(file),
+      wanted === undefined ? !evaluator.code.isTest(file) : wanted.has(file.fileName),
     );
     const isNamed = ({ name }: FoundTool) => !name.includes(HOLE);
     const hasCode = ({ handlers }: FoundTool) => handlers.length > 0;

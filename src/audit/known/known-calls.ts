@@ -1,3 +1,5 @@
+import { z } from 'zod';
+import type { FieldsOf } from '../../core/options.js';
 import type { CallEffect, EffectKind } from '../effect.js';
 import { textsOf, type Values } from '../evaluate/evaluator.js';
 import type { Members } from '../evaluate/members.js';
@@ -15,6 +17,12 @@ export interface AuditKnowledge {
   /** What programs do, by their first words: `{ 'deployctl status': 'read' }`. */
   readonly programs?: Readonly<Record<string, 'read' | 'write'>> | undefined;
 }
+
+/** The option that says what your own calls and programs do. */
+export const knowledge = z.strictObject({
+  calls: z.record(z.string(), z.enum(['read', 'write', 'none'])).optional(),
+  programs: z.record(z.string(), z.enum(['read', 'write'])).optional(),
+} satisfies FieldsOf<AuditKnowledge>);
 
 /** A call of something in a package. */
 export interface OutsideCall extends OutsideValue {
@@ -87,12 +95,21 @@ export class KnownCalls {
       )
     )
       return call.given.length === 0 ? [effect('time', 'read', label)] : [];
-    if (owner === 'process' || owner === 'Process') return processEffects(name, label);
+    if (/^(?:process|Process|NodeJS\.Process)\b/.test(call.path.join('.')))
+      return this.#process(call, label);
     if (/^Storage$/.test(owner))
       return [effect('memory', /^(?:get|key)/.test(name) ? 'read' : 'write', label)];
     return QUIET_GLOBALS.test(owner) && !/^(?:constructor|__define\w+__)$/.test(name)
       ? []
       : undefined;
+  }
+
+  /** Returns the effect of a method of `process`. Ending a program that the code started itself changes nothing. */
+  #process(call: OutsideCall, label: string): Effects | undefined {
+    const isOwnChild =
+      call.given[0]?.every((each) => each.is === 'outside' && each.pkg === 'child_process') ??
+      false;
+    return nameOf(call) === 'kill' && isOwnChild ? [] : processEffects(nameOf(call), label);
   }
 
   #file(call: OutsideCall): Effects | undefined {
@@ -349,7 +366,7 @@ const isOnly = (values: Values | undefined, value: unknown) =>
 
 function opening(flags: Values | undefined, call: string): CallEffect {
   const accesses = (flags === undefined ? ['r'] : textsOf(flags)).map((flag) =>
-    flag.includes(HOLE) ? 'unknown' : /^(?:r|rs|sr|0|undefined)$/.test(flag) ? 'read' : 'write',
+    flag.includes(HOLE) ? 'unknown' : READ_FLAGS.test(flag) ? 'read' : 'write',
   );
   const access = accesses.includes('write')
     ? 'write'
@@ -358,6 +375,8 @@ function opening(flags: Values | undefined, call: string): CallEffect {
       : 'read';
   return effect('files', access, call);
 }
+
+const READ_FLAGS = /^(?:r|rs|sr|undefined|(?:0|O_RDONLY|O_NO\w+|O_DIRECTORY|O_SYNC|\|)+)$/;
 
 function isTemporary(path: Values | undefined): boolean {
   return (

@@ -30,7 +30,7 @@ export const ROWS: readonly Row[] = [
     packages: 'fs fs-extra graceful-fs',
     kind: 'files',
     reads: `access exists pathexists fstat glob lstat openasblob opendir read readfile readjson readlines readv readdir
-      readlink realpath stat statfs createreadstream watch watchfile readablewebstream`,
+      readlink realpath stat statfs createreadstream watch watchfile readablewebstream native`,
     writes: `appendfile chmod chown copyfile copy cp createwritestream createfile createlink createsymlink emptydir
       emptydir ensuredir ensurefile ensurelink ensuresymlink fchmod fchown ftruncate futimes lchmod lchown link lutimes
       mkdir mkdirp mkdirs mkdtemp mkdtempdisposable move outputfile outputjson remove rename rm rmdir symlink truncate
@@ -91,16 +91,17 @@ export const ROWS: readonly Row[] = [
     packages: 'http https',
     kind: 'network',
     reads: 'get',
-    quiet: `${STREAM} write agent flushheaders settimeout getheader`,
+    quiet: `${STREAM} write agent flushheaders settimeout getheader validateheadername validateheadervalue`,
   },
   {
     packages: 'module v8 cluster net tls dgram http2 worker_threads vm inspector repl wasi',
     kind: 'program',
-    quiet: 'isip isipv4 isipv6 createrequire serialize deserialize getheapstatistics',
+    quiet:
+      'isip isipv4 isipv6 createrequire serialize deserialize getheapstatistics check addsubnet addrange addaddress blocklist callback',
   },
   {
     packages: `zod lodash lodash-es lodash.* ramda remeda underscore date-fns dayjs moment luxon @js-joda/* uuid nanoid ulid
-      cuid slugify chalk kleur picocolors ansi-* strip-ansi wrap-ansi string-width yaml js-yaml toml @iarna/toml ini csv-parse
+      cuid slugify chalk kleur picocolors ansi-* strip-ansi wrap-ansi string-width yaml js-yaml toml jsonc-parser json5 @iarna/toml ini csv-parse
       csv-stringify papaparse fast-csv marked markdown-it turndown remark* rehype* unified cheerio linkedom jsdom
       htmlparser2 parse5 he entities semver minimatch picomatch micromatch ignore ajv joi yup valibot superstruct @sinclair/typebox
       arktype io-ts class-validator class-transformer p-* async-retry promise-retry async ts-pattern neverthrow
@@ -204,7 +205,7 @@ export const ROWS: readonly Row[] = [
     kind: 'program',
     quiet: `${STREAM} which`,
   },
-  { packages: 'child_process', kind: 'program', quiet: `${STREAM} kill_` },
+  { packages: 'child_process', kind: 'program', quiet: `${STREAM} kill disconnect` },
   {
     packages: 'tooldex',
     kind: 'memory',

@@ -16,6 +16,7 @@ const FIELDS = [
   'reads',
   'sends',
 ] as const;
+const LISTS: ReadonlySet<string> = new Set(['sideEffects', 'reads']);
 type Field = (typeof FIELDS)[number];
 
 /** The options of a tool that code can contradict. */
@@ -57,7 +58,8 @@ export function declaredIn(members: Members, options: Values, defaults: Values):
     if (isMissing(values)) continue;
     const value = dataOf(members, values);
     if (value === undefined) unread.push(field);
-    else found[field] = value;
+    // One label may stand for a list of one.
+    else found[field] = LISTS.has(field) && !Array.isArray(value) ? [value] : value;
   }
   return complete(found, !isMissing(has('dangerFor')), unread);
 }

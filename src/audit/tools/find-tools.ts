@@ -5,6 +5,7 @@ import type {
   Identifier,
   Node,
   SignatureDeclaration,
+  SourceFile,
 } from 'typescript';
 import { memberName, type Code } from '../code/code.js';
 import { packageOf } from '../code/outside-code.js';
@@ -28,20 +29,20 @@ const NAMES = ['defineTool', 'tool', 'toolkit'];
 /** Returns the tools that the program's own code declares, in the order of the code. */
 export function findTools(
   evaluator: Evaluator,
-  isWanted: (file: string) => boolean,
+  isWanted: (file: SourceFile) => boolean,
 ): readonly FoundTool[] {
   const finder = new Finder(evaluator);
   const aliases = evaluator.code.files.flatMap(aliasesIn);
   const tools = [...new Set([...NAMES, ...aliases])]
     .flatMap((name) => evaluator.code.identifiersNamed(name))
-    .filter((node) => isWanted(node.getSourceFile().fileName))
+    .filter((node) => isWanted(node.getSourceFile()))
     .flatMap((node) => finder.at(node));
   const order = (tool: FoundTool) => evaluator.code.files.indexOf(tool.node.getSourceFile());
   return tools.sort((a, b) => order(a) - order(b) || a.node.pos - b.node.pos);
 }
 
 /** Returns the other names that a file gives to the functions that declare tools. */
-function aliasesIn(file: import('typescript').SourceFile): readonly string[] {
+function aliasesIn(file: SourceFile): readonly string[] {
   return file.statements.flatMap((statement) => {
     if (!ts.isImportDeclaration(statement)) return [];
     const bindings = statement.importClause?.namedBindings;

@@ -1,0 +1,203 @@
+import { describe, expect, it } from 'vitest';
+import type { ToolAudit } from '../../src/audit/judge/judge-tool.js';
+import { audits, HEAD, reader } from './programs.js';
+
+const messages = ({ findings }: ToolAudit) => findings.map(({ message }) => message);
+const tool = (name: string, metadata: string, body: string) =>
+  `export const ${name} = defineTool({ name: '${name}', ${metadata}, execute: async (args: any, context: any) => { ${body} } });\n`;
+const POST = `await fetch('https://a.test/items', { method: 'POST', body: '{}' });`;
+
+describe('a lie', () => {
+  it('names the option, the call, and the path to it', async () => {
+    const { note } = await audits({
+      'store.ts': `import { writeFile } from 'node:fs/promises';\nexport class Store {\n  async save(text: string) { await writeFile('notes.txt', text); }\n}\n`,
+      'tools.ts': `${HEAD}import { Store } from './store.js';\nconst store = new Store();\nconst keep = (text: string) => store.save(text);\n${reader('note', 'return keep(args.text);')}`,
+    });
+    expect(note).toMatchObject({
+      verdict: 'lies',
+      at: 'tools.ts:10',
+      findings: [
+        {
+          axis: 'accessMode',
+          message: "declares accessMode: 'readonly', and changes files (fs.writeFile)",
+          effect: { at: 'store.ts:3', via: ['tools.ts:10', 'tools.ts:9'] },
+        },
+      ],
+    });
+  });
+
+  it.each([
+    [
+      'a deletion with low danger',
+      `accessMode: 'write', dangerLevel: 'low'`,
+      `fs.rmSync('x');`,
+      'dangerLevel',
+    ],
+    [
+      'a cache on a write',
+      `accessMode: 'write', dangerLevel: 'medium', cacheTtlMs: 1000`,
+      POST,
+      'cacheTtlMs',
+    ],
+    [
+      'a cache on the time',
+      `accessMode: 'readonly', cacheTtlMs: 1000`,
+      `return Date.now();`,
+      'cacheTtlMs',
+    ],
+    [
+      'an idempotency key that is never used',
+      `accessMode: 'write', idempotencyKey: true`,
+      POST,
+      'idempotencyKey',
+    ],
+    [
+      'a request of a tool that sends nowhere',
+      `accessMode: 'write', sends: 'nowhere'`,
+      POST,
+      'sends',
+    ],
+    [
+      'a request of a tool that reads nothing',
+      `accessMode: 'readonly', reads: []`,
+      `return (await fetch('https://a.test')).json();`,
+      'reads',
+    ],
+    [
+      'a write of a tool without side effects',
+      `sideEffects: ['none']`,
+      `fs.writeFileSync('x', '');`,
+      'sideEffects',
+    ],
+    [
+      'a request of a tool with local effects',
+      `accessMode: 'write', sideEffects: ['filesystem']`,
+      POST,
+      'sideEffects',
+    ],
+  ])('is reported for %s', async (_, metadata, body, axis) => {
+    const { a } = await audits({ 'a.ts': HEAD + tool('a', metadata, body) });
+    expect(a!.findings.map((each) => [each.kind, each.axis])).toEqual([['lies', axis]]);
+  });
+
+  it.each([
+    [
+      'a key that is passed on',
+      `accessMode: 'write', idempotencyKey: true`,
+      `await fetch('https://a.test', { method: 'POST', headers: { key: context.idempotencyKey } });`,
+    ],
+    [
+      'a deletion with medium danger',
+      `accessMode: 'write', dangerLevel: 'medium'`,
+      `fs.rmSync('x');`,
+    ],
+    [
+      'a cache on a read',
+      `accessMode: 'readonly', cacheTtlMs: 1000`,
+      `return fs.readFileSync('x');`,
+    ],
+  ])("isn't reported for %s", async (_, metadata, body) => {
+    const { a } = await audits({ 'a.ts': HEAD + tool('a', metadata, body) });
+    expect([a!.verdict, messages(a!)]).toEqual(['agrees', []]);
+  });
+});
+
+describe('memory', () => {
+  const verdictOf = async (before: string, body: string) =>
+    (await audits({ 'a.ts': `${HEAD}${before}\n${reader('a', body)}` }))['a']!.verdict;
+  it.each([
+    [
+      'a list that is read',
+      `const notes: string[] = [];`,
+      `notes.push(args.text); return notes.length;`,
+    ],
+    ['a counter in the answer', `let calls = 0;`, `calls++; return { calls };`],
+    [
+      'a field of an object',
+      `class S { list: string[] = []; add(x: string) { this.list.push(x); return this.list.length; } } const s = new S();`,
+      `return s.add(args.x);`,
+    ],
+    [
+      'the value in a Map',
+      `const all = new Map<string, { n: number }>();`,
+      `const one = all.get(args.id)!; one.n = 2; return one;`,
+    ],
+    ['something injected', ``, `context.db.list.push(args.x); return context.db.list;`],
+    [
+      'a counter in a Map',
+      `const counts = new Map<string, number>();`,
+      `counts.set(args.id, (counts.get(args.id) ?? 0) + 1); return [...counts];`,
+    ],
+  ])('that later calls see counts: %s', async (_, before, body) => {
+    expect(await verdictOf(before, body)).toBe('lies');
+  });
+  it.each([
+    ['a variable that nothing reads', `let last = 0;`, `last = Date.now();`],
+    [
+      'a client that is made once',
+      `let client: { at: number } | undefined;`,
+      `client ??= { at: 1 }; return client.at;`,
+    ],
+    [
+      'a cache',
+      `const cache = new Map<string, unknown>();`,
+      `const hit = cache.get(args.id); if (hit) return hit; const value = await (await fetch('https://a.test')).json(); cache.set(args.id, value); return value;`,
+    ],
+    [
+      'a WeakMap',
+      `const seen = new WeakMap<object, number>(); const key = {};`,
+      `seen.set(key, 1); return seen.get(key);`,
+    ],
+  ])("that no call can tell doesn't count: %s", async (_, before, body) => {
+    expect(await verdictOf(before, body)).toBe('agrees');
+  });
+});
+
+describe('an unknown tool', () => {
+  it('names the call that stands in the way, until you say what it does', async () => {
+    const files = {
+      'a.ts': `${HEAD}import { ledger } from 'ledger-client';\n${reader('sync', 'return ledger.sync();')}${reader('status', `return spawn('deployctl', ['status']);`)}`,
+    };
+    const before = await audits(files);
+    expect([before['sync']!.verdict, before['sync']!.unknowns[0]!.call]).toEqual([
+      'unknown',
+      'ledger-client.ledger.sync, which perhaps writes',
+    ]);
+    expect(before['status']!.verdict).toBe('unknown');
+    const after = await audits(files, {
+      known: { calls: { 'ledger-client.sync': 'write' }, programs: { 'deployctl status': 'read' } },
+    });
+    expect([after['sync']!.verdict, after['status']!.verdict]).toEqual(['lies', 'agrees']);
+  });
+
+  it.each([
+    [
+      'an option that is computed',
+      `export const a = defineTool({ name: 'a', accessMode: process.env.MODE as 'readonly', execute: () => 1 });`,
+    ],
+    [
+      'code that only has a type',
+      `declare function outside(): number;\n${reader('a', 'return outside();')}`,
+    ],
+    [
+      'one of several functions',
+      `import { save } from './gone.js';\n${reader('a', 'return [args].map(save);')}`,
+    ],
+    [
+      'a method of an interface without classes',
+      `interface Repo { all(): string[] }\n${reader('a', 'return (context.repo as Repo).all();')}`,
+    ],
+  ])('is one with %s', async (_, code) => {
+    expect((await audits({ 'a.ts': HEAD + code }))['a']!.verdict).toBe('unknown');
+  });
+});
+
+it('a tool that declares more than it does agrees, and is told so', async () => {
+  const { a } = await audits({
+    'a.ts': HEAD + tool('a', `accessMode: 'write'`, `return fs.readFileSync('x');`),
+  });
+  expect([a!.verdict, messages(a!)]).toEqual([
+    'agrees',
+    ["declares accessMode: 'write', and only reads"],
+  ]);
+});
