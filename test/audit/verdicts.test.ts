@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { ToolAudit } from '../../src/audit/judge/judge-tool.js';
-import { audits, HEAD, reader } from './programs.js';
+import { auditEach, audits, HEAD, reader } from './programs.js';
 
 const messages = ({ findings }: ToolAudit) => findings.map(({ message }) => message);
 const tool = (name: string, metadata: string, body: string) =>
@@ -26,7 +26,7 @@ describe('a lie', () => {
     });
   });
 
-  it.each([
+  const LIES = [
     [
       'a deletion with low danger',
       `accessMode: 'write', dangerLevel: 'low'`,
@@ -75,12 +75,17 @@ describe('a lie', () => {
       POST,
       'sideEffects',
     ],
-  ])('is reported for %s', async (_, metadata, body, axis) => {
-    const { a } = await audits({ 'a.ts': HEAD + tool('a', metadata, body) });
-    expect(a!.findings.map((each) => [each.kind, each.axis])).toEqual([['lies', axis]]);
+  ] as const;
+  it('is reported for each option that the code contradicts', async () => {
+    const found = await auditEach(LIES.map(([, metadata, body]) => tool('a', metadata, body)));
+    const seen = found.map(({ findings }, at) => [
+      LIES[at]![0],
+      ...findings.map(({ kind, axis }) => `${kind} ${axis}`),
+    ]);
+    expect(seen).toEqual(LIES.map(([title, , , axis]) => [title, `lies ${axis}`]));
   });
 
-  it.each([
+  const HONEST = [
     [
       'a key that is passed on',
       `accessMode: 'write', idempotencyKey: true`,
@@ -96,16 +101,26 @@ describe('a lie', () => {
       `accessMode: 'readonly', cacheTtlMs: 1000`,
       `return fs.readFileSync('x');`,
     ],
-  ])("isn't reported for %s", async (_, metadata, body) => {
-    const { a } = await audits({ 'a.ts': HEAD + tool('a', metadata, body) });
-    expect([a!.verdict, messages(a!)]).toEqual(['agrees', []]);
+  ] as const;
+  it("isn't reported for an honest declaration", async () => {
+    const found = await auditEach(HONEST.map(([, metadata, body]) => tool('a', metadata, body)));
+    expect(found.map((each) => [each.verdict, messages(each)])).toEqual(
+      HONEST.map(() => ['agrees', []]),
+    );
   });
 });
 
 describe('memory', () => {
-  const verdictOf = async (before: string, body: string) =>
-    (await audits({ 'a.ts': `${HEAD}${before}\n${reader('a', body)}` }))['a']!.verdict;
-  it.each([
+  const verdictsOf = async (rows: readonly (readonly [string, string, string])[]) =>
+    (
+      await auditEach(
+        rows.map(
+          ([, before, body]) => `${before}
+${reader('a', body)}`,
+        ),
+      )
+    ).map(({ verdict }, at) => [rows[at]![0], verdict]);
+  const STATE = [
     [
       'a list that is read',
       `const notes: string[] = [];`,
@@ -128,10 +143,11 @@ describe('memory', () => {
       `const counts = new Map<string, number>();`,
       `counts.set(args.id, (counts.get(args.id) ?? 0) + 1); return [...counts];`,
     ],
-  ])('that later calls see counts: %s', async (_, before, body) => {
-    expect(await verdictOf(before, body)).toBe('lies');
+  ] as const;
+  it('that later calls see counts', async () => {
+    expect(await verdictsOf(STATE)).toEqual(STATE.map(([title]) => [title, 'lies']));
   });
-  it.each([
+  const UNSEEN = [
     ['a variable that nothing reads', `let last = 0;`, `last = Date.now();`],
     [
       'a client that is made once',
@@ -148,8 +164,9 @@ describe('memory', () => {
       `const seen = new WeakMap<object, number>(); const key = {};`,
       `seen.set(key, 1); return seen.get(key);`,
     ],
-  ])("that no call can tell doesn't count: %s", async (_, before, body) => {
-    expect(await verdictOf(before, body)).toBe('agrees');
+  ] as const;
+  it("that no call can tell doesn't count", async () => {
+    expect(await verdictsOf(UNSEEN)).toEqual(UNSEEN.map(([title]) => [title, 'agrees']));
   });
 });
 
@@ -170,7 +187,7 @@ describe('an unknown tool', () => {
     expect([after['sync']!.verdict, after['status']!.verdict]).toEqual(['lies', 'agrees']);
   });
 
-  it.each([
+  const OPEN = [
     [
       'an option that is computed',
       `export const a = defineTool({ name: 'a', accessMode: process.env.MODE as 'readonly', execute: () => 1 });`,
@@ -187,8 +204,12 @@ describe('an unknown tool', () => {
       'a method of an interface without classes',
       `interface Repo { all(): string[] }\n${reader('a', 'return (context.repo as Repo).all();')}`,
     ],
-  ])('is one with %s', async (_, code) => {
-    expect((await audits({ 'a.ts': HEAD + code }))['a']!.verdict).toBe('unknown');
+  ] as const;
+  it("is one whose declaration or calls the code doesn't show", async () => {
+    const found = await auditEach(OPEN.map(([, code]) => code));
+    expect(found.map(({ verdict }, at) => [OPEN[at]![0], verdict])).toEqual(
+      OPEN.map(([title]) => [title, 'unknown']),
+    );
   });
 });
 

@@ -107,8 +107,9 @@ export class Members {
 
   /** Returns a member of a package's value that has no types. */
   #byPath(holder: Value, name: string | undefined): Values {
-    if (holder.is === 'any' && holder.type === undefined) return [UNKNOWN];
-    if (holder.is === 'literal' || (name !== undefined && DATA_METHODS.test(name)))
+    const isAdded =
+      holder.is === 'any' && holder.kept && /^(?:push|unshift|splice)$/.test(name ?? '');
+    if (holder.is === 'literal' || isAdded || (name !== undefined && DATA_METHODS.test(name)))
       return [
         {
           is: 'outside',
@@ -136,16 +137,17 @@ export class Members {
     const isNamed = (declaration as Partial<Member>).name !== undefined;
     if (!isNamed) return [UNKNOWN];
     const owner = declaration.parent;
-    const isTyped =
-      ts.isInterfaceDeclaration(owner) || ts.isTypeLiteralNode(owner) || ts.isClassLike(owner);
-    if (!isTyped && !ts.isObjectLiteralExpression(owner))
+    const isOfClass = ts.isClassLike(owner);
+    const isTyped = isOfClass || ts.isInterfaceDeclaration(owner) || ts.isTypeLiteralNode(owner);
+    const isLiteral = ts.isObjectLiteralExpression(owner);
+    if (!isTyped && !isLiteral)
       return this.evaluator.declared(declaration as never, this.evaluator.envs.top);
-    // Only functions are looked for in the program: data is what its type says.
-    const isBodyless = ts.isPropertySignature(declaration) || isBodiless(declaration);
-    if (isBodyless && !this.#isCallable(declaration)) return [UNKNOWN];
-    const found = new Set(isTyped ? this.#code.implementationsOf(name, type) : []);
-    if (!isTyped || (ts.isClassLike(owner) && !isBodiless(declaration)))
-      found.add(declaration as Member);
+    // Only functions are looked for in the program: data is what its type says. Several literals
+    // can have one type, whose declaration is the first of them.
+    const isData = isLiteral || ts.isPropertySignature(declaration) || isBodiless(declaration);
+    if (isData && !this.#isCallable(declaration)) return [UNKNOWN];
+    const found = new Set(this.#code.implementationsOf(name, type));
+    if (isLiteral || (isOfClass && !isBodiless(declaration))) found.add(declaration as Member);
     if (found.size === 0)
       return [
         { is: 'any', kept: isKept(holder), ...('input' in holder && { input: holder.input }) },

@@ -90,7 +90,11 @@ export class Memory {
     const symbol = name && this.#code.symbolAt(name);
     if (name === undefined || symbol === undefined) return false;
     const uses = this.#usesOf(symbol, name);
-    if (uses.every(isUnread)) return true;
+    // An object's property can be read wherever the object is.
+    const isAlone =
+      !ts.isPropertyAccessExpression(target) ||
+      target.expression.kind === ts.SyntaxKind.ThisKeyword;
+    if (isAlone && uses.every(isUnread)) return true;
     const change = changeAt(target);
     if (change === undefined) return false;
     const { value, operator } = change;

@@ -5,6 +5,8 @@ import { HOLE } from '../evaluate/values.js';
 const QUERIES =
   /(?:^|[/:_])(?:search|query|queries|lookup|count|embeddings?|completions|messages|generateContent|tokenize|geocode|translate|detect|rerank|scroll|_search|_msearch|_count|msearch|runQuery|batchGet|aggregate|token)\/?(?:\?.*)?$/i;
 
+const GRAPHQL = /^\s*(?:(?:query|mutation|subscription|fragment)\b|\{\s*\w+[\s({:]|#)/;
+
 /** Returns the effects of a request with one of the methods. */
 export function requestEffects(
   methods: readonly string[],
@@ -24,8 +26,7 @@ function accessOf(method: string, url: string, query: string | undefined): CallE
   if (method.includes(HOLE)) return 'unknown';
   if (/^(?:GET|HEAD|OPTIONS|QUERY)$/.test(method)) return 'read';
   if (method !== 'POST') return 'write';
-  if (query !== undefined && /^\s*(?:query|mutation|subscription|\{|fragment|#)/.test(query))
-    return graphqlAccess(query);
+  if (query !== undefined && GRAPHQL.test(query)) return graphqlAccess(query);
   if (/graphql\/?$/.test(url)) return 'unknown';
   return QUERIES.test(url) ? 'read' : 'write';
 }
