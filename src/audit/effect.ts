@@ -1,6 +1,6 @@
 /** What a call touches. */
 export type EffectKind =
-  'files' | 'network' | 'database' | 'program' | 'memory' | 'environment' | 'time';
+  'files' | 'network' | 'database' | 'program' | 'memory' | 'environment' | 'time' | 'known';
 
 /** The effect of one call, by the documentation of what it calls. */
 export interface CallEffect {
@@ -33,6 +33,7 @@ const READING: Readonly<Record<EffectKind, string>> = {
   memory: 'reads memory',
   environment: 'reads the environment',
   time: 'reads the time',
+  known: 'reads, as you said',
 };
 const WRITING: Readonly<Record<EffectKind, string>> = {
   files: 'changes files',
@@ -42,6 +43,7 @@ const WRITING: Readonly<Record<EffectKind, string>> = {
   memory: 'changes memory that later calls see',
   environment: 'changes the environment',
   time: 'changes the time',
+  known: 'changes something, as you said',
 };
 
 /** Describes an effect in words: `changes files (fs.writeFile)`. */

@@ -50,7 +50,7 @@ export class KnownCalls {
     );
     if (key === undefined) return undefined;
     const access = calls[key]!;
-    return access === 'none' ? [] : [{ kind: 'network', access, call: key }];
+    return access === 'none' ? [] : [{ kind: 'known', access, call: key }];
   }
 
   #special(call: OutsideCall): Effects | undefined {
