@@ -13,7 +13,7 @@ import { ts } from './typescript.js';
 const JAVASCRIPT = /\.[cm]?jsx?$/;
 
 /** A program, and the files of it that couldn't be read. */
-export interface LoadedProgram {
+interface LoadedProgram {
   readonly program: Program;
   readonly unread: readonly string[];
 }

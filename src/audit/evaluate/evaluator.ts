@@ -26,17 +26,17 @@ import {
   isKept,
   literal,
   NOTHING,
+  textsOf,
   UNKNOWN,
   type AnyValue,
-  type ClassValue,
   type Env,
   type FunctionValue,
   type OutsideValue,
   type Value,
+  type Values,
 } from './values.js';
 
-export type Values = readonly Value[];
-export type Call = CallExpression | NewExpression;
+type Call = CallExpression | NewExpression;
 type Flags = Pick<AnyValue, 'kept' | 'input'>;
 
 /** Depth of nested activations after which values are unknown. */
@@ -564,7 +564,7 @@ function returnsIn(body: Node): readonly Expression[] {
   return found;
 }
 
-export function truthOf(value: Value): boolean | undefined {
+function truthOf(value: Value): boolean | undefined {
   if (value.is === 'any' || value.is === 'outside') return undefined;
   if (value.is !== 'literal') return true;
   return typeof value.value === 'string' && value.value.includes(HOLE) && value.value.length < 2
@@ -575,11 +575,6 @@ export function truthOf(value: Value): boolean | undefined {
 const isNullish = (value: Value) => value.is === 'literal' && value.value == null;
 const canBeMissing = (value: Value) =>
   isNullish(value) || value.is === 'any' || value.is === 'outside';
-
-/** Returns the texts that values can be, with a hole where that's unknown. */
-export function textsOf(values: Values): readonly string[] {
-  return [...new Set(values.map((value) => (value.is === 'literal' ? String(value.value) : HOLE)))];
-}
 
 /** Returns the names of flags that are combined, such as `O_RDONLY|O_NOFOLLOW`. */
 function flagsOf(left: Values, right: Values): readonly string[] {
@@ -613,5 +608,3 @@ function isSame(a: Value, b: Value): boolean | undefined {
   if (String(a.value).includes(HOLE) || String(b.value).includes(HOLE)) return undefined;
   return a.value === b.value || (a.value == null && b.value == null);
 }
-
-export type { ClassValue };

@@ -1,5 +1,5 @@
 import type { Expression } from 'typescript';
-import { textsOf, type Evaluator, type Values } from './evaluator.js';
+import { type Evaluator } from './evaluator.js';
 import {
   distinct,
   HOLE,
@@ -8,6 +8,8 @@ import {
   type Env,
   type OutsideValue,
   type Value,
+  textsOf,
+  type Values,
 } from './values.js';
 
 /**

@@ -14,7 +14,7 @@ import type {
 } from 'typescript';
 import { memberName, type Member } from '../code/code.js';
 import { ts } from '../code/typescript.js';
-import { textsOf, type Evaluator, type Values } from './evaluator.js';
+import { type Evaluator } from './evaluator.js';
 import {
   HOLE,
   isKept,
@@ -25,6 +25,8 @@ import {
   type ObjectValue,
   type OutsideValue,
   type Value,
+  textsOf,
+  type Values,
 } from './values.js';
 
 type Access = PropertyAccessExpression | ElementAccessExpression;

@@ -87,7 +87,9 @@ export interface AnyValue extends Lifetime {
   readonly input?: boolean;
 }
 
-/** What an expression can evaluate to. */
+/** What an expression can evaluate to, each with its own value. */
+export type Values = readonly Value[];
+
 export type Value =
   | { readonly is: 'literal'; readonly value: string | number | boolean | null | undefined }
   | FunctionValue
@@ -105,6 +107,11 @@ export const literal = (value: string | number | boolean | null | undefined): Va
 export const NOTHING = literal(undefined);
 
 export const isKept = (value: Value): boolean => 'kept' in value && value.kept;
+
+/** Returns the texts that values can be, with a hole where that's unknown. */
+export function textsOf(values: Values): readonly string[] {
+  return [...new Set(values.map((value) => (value.is === 'literal' ? String(value.value) : HOLE)))];
+}
 
 const numbers = new WeakMap<object, number>();
 let last = 0;

@@ -11,7 +11,7 @@ import type {
 import { isAssignment, isUpdated, memberName } from '../code/code.js';
 import { ts } from '../code/typescript.js';
 import type { CallEffect, Effect } from '../effect.js';
-import { loadedBy, OutOfTime, selfIn, type Evaluator, type Values } from '../evaluate/evaluator.js';
+import { loadedBy, OutOfTime, selfIn, type Evaluator } from '../evaluate/evaluator.js';
 import { constructorOf, DATA_METHODS } from '../evaluate/members.js';
 import { bind, withSelf } from '../evaluate/global-results.js';
 import {
@@ -25,6 +25,7 @@ import {
   type ObjectValue,
   type OutsideValue,
   type Value,
+  type Values,
 } from '../evaluate/values.js';
 import { callName, nameOf, type KnownCalls } from '../known/known-calls.js';
 import { verbOf } from '../known/words.js';
@@ -36,6 +37,8 @@ export interface Unknown {
   readonly call: string;
   readonly at: string;
   readonly via: readonly string[];
+  /** True if the call's name begins with a verb for changes, such as `create`. */
+  readonly perhapsWrites?: boolean;
 }
 
 /** What the code of a tool does. */
@@ -111,10 +114,16 @@ class Follower implements Followed {
   }
 
   /** Reports a call that couldn't be resolved. */
-  unknown(call: string, node: Node): void {
+  unknown(call: string, node: Node, perhapsWrites = false): void {
     const text = call.replace(/\s+/g, ' ').slice(0, 80);
     const at = this.evaluator.code.placeOf(node);
-    if (this.#isNew(`${text} ${at}`)) this.unknowns.push({ call: text, at, via: this.#via() });
+    if (this.#isNew(`${text} ${at}`))
+      this.unknowns.push({
+        call: text,
+        at,
+        via: this.#via(),
+        ...(perhapsWrites && { perhapsWrites }),
+      });
   }
 
   #isNew(key: string): boolean {
@@ -332,7 +341,10 @@ class Follower implements Followed {
     const isNew = ts.isNewExpression(node);
     const all = path.at(-1) === '()' ? given : [...args, ...given];
     const effects = this.known.effectsOf({ ...callee, given: all, isNew });
-    if (effects === undefined) this.unknown(callLabel(callee, isNew), node);
+    if (effects === undefined) {
+      const isWrite = verbOf(nameOf(callee))?.access === 'write';
+      this.unknown(`${isNew ? 'new ' : ''}${callName(callee)}`, node, isWrite);
+    }
     for (const effect of effects ?? []) this.#record(effect, node);
   }
 
@@ -569,11 +581,6 @@ function isDataMethod(node: Node): boolean {
 }
 
 const textOf = (node: Node) => ((node as Partial<CallExpression>).expression ?? node).getText();
-
-function callLabel(callee: OutsideValue, isNew: boolean): string {
-  const isWrite = verbOf(nameOf(callee))?.access === 'write';
-  return `${isNew ? 'new ' : ''}${callName(callee)}${isWrite ? ', which perhaps writes' : ''}`;
-}
 
 /** Returns what a callback receives first. */
 function elementsFor(evaluator: Evaluator, { pkg, path, self = [] }: OutsideValue): Values {

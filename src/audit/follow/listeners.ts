@@ -1,7 +1,14 @@
 import type { CallExpression } from 'typescript';
 import { ts } from '../code/typescript.js';
-import { textsOf, type Evaluator, type Values } from '../evaluate/evaluator.js';
-import { HOLE, keyOf, type OutsideValue, type Value } from '../evaluate/values.js';
+import { type Evaluator } from '../evaluate/evaluator.js';
+import {
+  HOLE,
+  keyOf,
+  type OutsideValue,
+  type Value,
+  textsOf,
+  type Values,
+} from '../evaluate/values.js';
 import { nameOf } from '../known/known-calls.js';
 
 const EMITTERS =
@@ -18,7 +25,7 @@ const LISTENS = [
 ];
 
 /** Functions that a call of `emit` runs. */
-export interface Heard {
+interface Heard {
   readonly functions: readonly Value[];
   /** False if there may be other listeners. */
   readonly isAll: boolean;

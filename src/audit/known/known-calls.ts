@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import type { FieldsOf } from '../../core/options.js';
 import type { CallEffect, EffectKind } from '../effect.js';
-import { textsOf, type Values } from '../evaluate/evaluator.js';
+
 import type { Members } from '../evaluate/members.js';
-import { HOLE, type OutsideValue } from '../evaluate/values.js';
+import { HOLE, type OutsideValue, textsOf, type Values } from '../evaluate/values.js';
 import { graphqlAccess, requestEffects } from './http.js';
 import { HTTP_CLIENTS, PAYMENTS, ROWS, SQL_CLIENTS, type Row } from './packages.js';
 import { programEffects, shellEffects } from './programs.js';
@@ -25,7 +25,7 @@ export const knowledge = z.strictObject({
 } satisfies FieldsOf<AuditKnowledge>);
 
 /** A call of something in a package. */
-export interface OutsideCall extends OutsideValue {
+interface OutsideCall extends OutsideValue {
   readonly given: readonly Values[];
   readonly isNew: boolean;
 }

@@ -2,7 +2,7 @@
 export const wordsIn = (list: string): readonly string[] => list.trim().split(/\s+/);
 
 /** Returns the words of a name: `findOrCreate` → `find`, `or`, `create`. */
-export function wordsOfName(name: string): readonly string[] {
+function wordsOfName(name: string): readonly string[] {
   return (name.match(/[A-Z]+(?![a-z])|[A-Z]?[a-z]+/g) ?? []).map((word) => word.toLowerCase());
 }
 
@@ -28,7 +28,7 @@ const CHANGE_VERBS = new Set(
 const AND_WRITES =
   /(?:And|Or)(?:Update|Upsert|Delete|Replace|Remove|Modify|Create|Insert|Save)(?=[A-Z]|$)/;
 
-export interface Verb {
+interface Verb {
   readonly access: 'read' | 'write';
   readonly deletes?: boolean;
 }

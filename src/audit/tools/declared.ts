@@ -1,9 +1,10 @@
+import { type Values } from '../evaluate/values.js';
 import * as enums from '../../core/enums.js';
 import { isPlainObject } from '../../core/plain-data.js';
 import { inferAxes } from '../../tool/infer-metadata.js';
 import type { DeclaredMetadata } from '../../tool/metadata-schema.js';
 import type { ToolEntry } from '../../tool/tool-definition.js';
-import type { Values } from '../evaluate/evaluator.js';
+
 import type { Members } from '../evaluate/members.js';
 
 const FIELDS = [
@@ -82,7 +83,7 @@ const isMissing = (values: Values) =>
   values.every((each) => each.is === 'literal' && each.value === undefined);
 
 /** Returns the one thing that values are as plain data, or undefined if the code doesn't show it. */
-export function dataOf(members: Members, values: Values): unknown {
+function dataOf(members: Members, values: Values): unknown {
   const [value, ...more] = values;
   if (value === undefined || more.length > 0) return undefined;
   if (value.is === 'literal') return value.value;

@@ -10,8 +10,15 @@ import type {
 import { memberName, type Code } from '../code/code.js';
 import { packageOf } from '../code/outside-code.js';
 import { ts } from '../code/typescript.js';
-import { textsOf, type Evaluator, type Values } from '../evaluate/evaluator.js';
-import { HOLE, type ClassValue, type Env, type InstanceValue } from '../evaluate/values.js';
+import { type Evaluator } from '../evaluate/evaluator.js';
+import {
+  HOLE,
+  type ClassValue,
+  type Env,
+  type InstanceValue,
+  textsOf,
+  type Values,
+} from '../evaluate/values.js';
 import { declaredIn, type Declared } from './declared.js';
 
 /** A tool in the source, with the function that does its work. */
