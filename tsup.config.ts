@@ -34,7 +34,6 @@ const writeSchema: NonNullable<Options['esbuildPlugins']>[number] = {
 };
 
 const ROOT_ENTRY = 'src/index.ts';
-const PRELOAD = 'src/audit/run/preload.ts';
 const ENTRIES = {
   index: ROOT_ENTRY,
   tools: 'tools/index.ts',
@@ -50,6 +49,7 @@ const ENTRIES = {
   chat: 'src/chat.ts',
   load: 'src/load.ts',
   audit: 'src/audit.ts',
+  eslint: 'src/eslint.ts',
 };
 /**
  * Puts what the root entry point loads into one chunk, but for what the command line needs to show its help: reading 34 files took a quarter of the time of `import 'tooldex'`.
@@ -60,7 +60,7 @@ const ENTRIES = {
 const oneChunkForTheRoot: NonNullable<Options['esbuildPlugins']>[number] = {
   name: 'one-chunk-for-the-root',
   setup: (build) => {
-    const entries = [...Object.values(ENTRIES), PRELOAD].filter((entry) => entry !== ROOT_ENTRY);
+    const entries = Object.values(ENTRIES).filter((entry) => entry !== ROOT_ENTRY);
     build.onLoad({ filter: /\.ts$/ }, ({ path }) => {
       const file = relative('.', path);
       if (!entries.includes(file) && !LOADED_ON_DEMAND.test(file)) return undefined;
@@ -73,7 +73,7 @@ const oneChunkForTheRoot: NonNullable<Options['esbuildPlugins']>[number] = {
   },
 };
 const LOADED_ON_DEMAND =
-  /^src\/(?:audit\/run\/child|capability\/capability-registry|load\/load-tools|cli\/(?:chat|commands|execute|load)\/|chat\/language-model-step)/;
+  /^src\/(?:capability\/capability-registry|load\/load-tools|cli\/(?:chat|commands|execute|load)\/|chat\/language-model-step)/;
 
 const TYPES = 'dist/types';
 
@@ -115,10 +115,9 @@ const bundled = new Set<string>();
 const bundleLibraries: NonNullable<Options['esbuildPlugins']>[number] = {
   name: 'bundle-libraries',
   setup: (build) => {
-    // The programs are ES modules; a library of the command line cannot be CommonJS.
+    // The program is an ES module; a library of the command line cannot be CommonJS.
     if (build.initialOptions.format === 'cjs')
-      for (const program of ['cli', 'audit/child', 'audit/preload'])
-        delete (build.initialOptions.entryPoints as Record<string, string>)[program];
+      delete (build.initialOptions.entryPoints as Record<string, string>)['cli'];
     // Commander is CommonJS, whose way to the modules of Node does not exist in an ES module.
     build.onLoad(
       { filter: /[\\/]node_modules[\\/]commander[\\/]lib[\\/]\w+\.js$/ },
@@ -222,11 +221,11 @@ export default defineConfig(({ dts }) => ({
   entry: {
     ...ENTRIES,
     cli: 'src/cli/main.ts',
-    'audit/child': 'src/audit/run/child.ts',
-    'audit/preload': PRELOAD,
   },
   format: ['esm', 'cjs'],
   target: 'node20',
+  // Installed in place of TypeScript 7, so it isn't installed here.
+  external: ['@typescript/typescript6'],
   dts: false,
   onSuccess: async () => {
     repairImportsInCommonJs();

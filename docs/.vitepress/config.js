@@ -47,7 +47,6 @@ const GUIDES = {
     'options.md': 'All options',
     'search-and-scoring.md': 'Search and scoring',
     'benchmarks.md': 'Benchmarks',
-    'mcp-honesty.md': 'How honest are MCP annotations?',
   },
   Project: {
     'architecture.md': 'Architecture',

@@ -27,6 +27,7 @@ const CONTENTS = {
   'tooldex/chat': 'The loop of model and tools: one run, a stream, or a session that is stored between runs.',
   'tooldex/load': 'Tools from the files that define them.',
   'tooldex/audit': 'Tools that do more than they say.',
+  'tooldex/eslint': 'A rule for editors that reports tools that do more than they say.',
 };
 
 /** Returns what an entry point holds. @throws an Error for one that has no sentence here. */

@@ -412,7 +412,7 @@ export const SURFACE: Readonly<Record<string, EntrySurface>> = {
     types: ['LoadOptions', 'LoadProblem', 'LoadedTools'],
   },
   'tooldex/audit': {
-    values: ['auditMcpServer', 'auditTools', 'expectHonest'],
+    values: ['auditTools', 'expectHonest'],
     types: [
       'AuditFinding',
       'AuditKnowledge',
@@ -420,10 +420,11 @@ export const SURFACE: Readonly<Record<string, EntrySurface>> = {
       'AuditReport',
       'Effect',
       'HonestOptions',
-      'McpAuditOptions',
-      'RunChoice',
-      'RunResult',
       'ToolAudit',
     ],
+  },
+  'tooldex/eslint': {
+    values: ['plugin'],
+    types: [],
   },
 };

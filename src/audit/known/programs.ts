@@ -1,278 +1,181 @@
 import type { CallEffect } from '../effect.js';
-import { httpEffects } from './http.js';
-import { reads, undecided, wordsIn, writes, type AuditKnowledge } from './known-value.js';
-import { PROGRAM_TABLE, type Program } from './program-table.js';
-import { shellCommands } from './shell-text.js';
+import { HOLE } from '../evaluate/values.js';
+import { wordsIn } from './words.js';
 import { sqlEffects } from './sql.js';
 
-/** The words of a command. An unknown word is undefined. */
-type Words = readonly (string | undefined)[];
-
+/** Programs that only read, whatever their arguments, unless a pattern below says otherwise. */
 const READERS = new Set(
-  wordsIn(
-    `
-    rg grep egrep fgrep zgrep ag ack fd fdfind ls dir cat bat head tail wc uniq cut tr nl tac
-    rev diff cmp comm file stat du df ps pgrep top htop which where whereis type whoami id
-    groups who w users uname nproc lscpu lsblk lsusb lspci uptime free vmstat iostat env
-    printenv echo printf pwd true false test [ basename dirname realpath readlink md5sum md5
-    sha1sum sha256sum shasum cksum jq xmllint lsof netstat ss ping traceroute nslookup dig
-    host whois sw_vers system_profiler mdfind mdls getent man less more column xxd od hexdump
-    strings nm objdump otool ffprobe pdftotext pdfinfo exa eza getprop uiautomator ioreg sleep
-    cd export set unset cal seq expr bc fold fmt paste join zcat gunzip-l pbpaste wl-paste
-    locate getconf locale ulimit exit return read wait lscpu pstree xdpyinfo tasklist ver
-    systeminfo [[ base32 clear tput stty pidof zipinfo identify readelf
-  `,
-  ),
+  wordsIn(`ls cat head tail grep egrep fgrep rg ag wc stat file find fd tree du df pwd which whereis type echo
+    printf date whoami id uname hostname uptime ps top lsof env printenv sort uniq cut tr diff cmp comm jq yq awk sed
+    nl od xxd hexdump strings md5sum sha1sum sha256sum shasum basename dirname realpath readlink test true false seq
+    sleep expr ping traceroute nslookup dig host netstat ss ifconfig sw_vers system_profiler sysctl lscpu lsblk free
+    man info less more column paste join fold tac rev base64 cksum nproc arch locale cd exit pgrep groups tokei cloc
+    ffprobe exiftool identify pdftotext pdfinfo mdls mdfind otool nm ldd tsc eslint shellcheck`),
 );
-const CHANGERS = new Set(
-  wordsIn(
-    `
-    rm rmdir mv cp chmod chown chgrp dd tee truncate kill pkill killall xkill shutdown reboot
-    halt mount umount shred install patch scp rsync sftp zip gzip gunzip bzip2 xz ln useradd
-    userdel usermod passwd ffmpeg convert magick mogrify sips qpdf unzip screencapture scrot
-    input monkey xdotool ydotool cliclick wmctrl xclip xsel pbcopy wl-copy open xdg-open start
-    explorer notify-send say osacompile rimraf del taskkill reg netsh sc mkfs fdisk iptables
-    ufw lp lpr mail sendmail at prettier createdb dropdb createuser dropuser pg_restore
-    mongodump mongorestore mongoimport setprop svc
-  `,
-  ),
-);
-const ADDERS = new Set(wordsIn('mkdir touch mktemp screenrecord'));
-/** Programs that start another program, each with its options that take a value. */
-const WRAPPERS: Readonly<Record<string, string>> = {
-  sudo: '-u -g -h -p -C -D',
-  doas: '-u -C',
-  nice: '-n',
-  nohup: '',
-  xargs: '-n -I -P -L -d -a -s -E --max-args --max-procs',
-  timeout: '-s -k --signal --kill-after',
-  gtimeout: '-s -k',
-  stdbuf: '-o -e -i',
-  npx: '-p --package',
-  exec: '-a',
-  command: '',
-  env: '-u -C --unset --chdir',
-  uvx: '',
-  xcrun: '--sdk -sdk --toolchain',
+const CHANGES_ANYWAY: Readonly<Record<string, RegExp>> = {
+  sed: /(?:^| )(?:-[nEr]*i|--in-place)/,
+  sort: /(?:^| )(?:-o|--output)/,
+  find: /(?:^| )-(?:delete|fprint|fls|exec|ok)/,
+  awk: />\s*"|system\s*\(|\|\s*"/,
+  date: /(?:^| )(?:-s|--set)/,
+  sysctl: /(?:^| )-w|=/,
+  tsc: /^(?!.*--noEmit)/,
+  eslint: /--fix/,
+  exiftool: /(?:^| )-\w+=/,
 };
-const SHELLS = /^(?:(?:ba|z|da|k|fi|a)?sh|powershell|pwsh|cmd)$/;
-/** Options whose value is SQL. */
-const SQL_OPTIONS: Readonly<Record<string, RegExp>> = {
-  psql: /^(?:-[A-Za-z]*c|--command)(?:=([^]*))?$/,
-  mysql: /^(?:-e([^]+)?|--execute(?:=([^]*))?)$/,
-  mariadb: /^(?:-e([^]+)?|--execute(?:=([^]*))?)$/,
-  sqlcmd: /^-[qQ]$/,
-  sqlite3: /^[^-].*$/,
+const WRITERS = new Set(
+  wordsIn(`rm rmdir mv cp mkdir touch chmod chown chgrp ln dd tee truncate install rsync scp sftp ssh kill pkill
+    killall reboot shutdown halt mount umount useradd userdel passwd crontab at patch unzip zip tar gzip gunzip
+    xcodebuild make cmake open osascript say mail sendmail wget apt apt-get yum dnf pacman snap launchctl service
+    ffmpeg convert magick shred unlink mkfifo redis-cli mongosh`),
+);
+const DELETES =
+  /^(?:rm|rmdir|kill|pkill|killall|reboot|shutdown|halt|userdel|shred|unlink|umount|truncate)$/;
+const DELETING =
+  /^(?:rm|rmi|delete|remove|uninstall|prune|drop|destroy|kill|stop|down|reset|clean|clear|purge|erase|shutdown|drain)$/;
+
+/** The subcommands that only read, by program. Everything else that these programs do is a change. */
+const SUBCOMMANDS: Readonly<Record<string, string>> = {
+  git: `log status diff show blame annotate shortlog describe rev-parse rev-list ls-files ls-tree ls-remote cat-file
+    name-rev merge-base grep reflog for-each-ref show-ref show-branch whatchanged count-objects check-ignore
+    check-attr diff-tree diff-index diff-files var version help remote_show remote_get-url remote_-v stash_list
+    stash_show worktree_list branch_--list branch_-a branch_-r branch_--show-current branch_-v branch_-vv branch_--all
+    tag_--list tag_-l config_--get config_--list config_-l config_get notes_show notes_list submodule_status
+    bisect_log fsck verify-commit`,
+  kubectl: `get describe logs top explain api-resources api-versions version cluster-info diff events auth_can-i
+    config_view config_get-contexts config_current-context config_get-clusters rollout_status rollout_history wait`,
+  helm: 'list ls status get history show inspect search template lint version env repo_list dependency_list verify',
+  docker: `ps images inspect logs info version stats top port diff history search events network_ls network_inspect
+    volume_ls volume_inspect system_df system_info context_ls context_show container_ls container_inspect
+    container_logs image_ls image_inspect compose_ps compose_logs compose_config compose_images compose_ls`,
+  'docker-compose': 'ps logs config images ls port top version events',
+  npm: 'list ls view info search outdated why audit root bin prefix ping whoami explain help doctor version',
+  pnpm: 'list ls view info search outdated why audit root bin licenses',
+  yarn: 'list info why audit outdated',
+  gh: `pr_list pr_view pr_status pr_diff pr_checks issue_list issue_view issue_status repo_list repo_view release_list
+    release_view run_list run_view workflow_list workflow_view gist_list gist_view search status auth_status label_list`,
+  pip: 'list show freeze check search',
+  brew: 'list info search outdated deps doctor config',
+  systemctl: 'status show list-units list-unit-files is-active is-enabled is-failed cat',
+  terraform: 'plan show validate output version providers graph state_list state_show fmt_-check',
+  go: 'list version env doc vet',
+  cargo: 'check tree metadata search version',
+  simctl: 'list getenv get_app_container listapps appinfo help pbpaste',
+  adb: 'devices get-state get-serialno version logcat help',
+  aws: '',
+  gcloud: '',
+  az: '',
 };
-/** Command-line tools of cloud providers. The first verb in the command determines its effect. */
-const CLOUDS = new Set(
+const readsOf = new Map(
+  Object.entries(SUBCOMMANDS).map(([program, list]) => [program, new Set(wordsIn(list))]),
+);
+/** Options that take a value and may come before a subcommand. */
+const TAKES_VALUE = new Set(
+  wordsIn(`-C -c --git-dir --work-tree -n --namespace --context --kubeconfig -H --host -f --file -p
+    --project-name --prefix --cwd -R --repo -s --profile --region --output -o --project`),
+);
+const DRY = /(?:^| )(?:--dry-run(?:=client|=server)?|--help|--version)(?: |$)/;
+const BEFORE = new Set(
   wordsIn(
-    `
-    aws gcloud az doctl flyctl fly heroku vercel netlify wrangler firebase supabase linode-cli
-    oci ibmcloud eksctl argocd istioctl flux linkerd vault consul nomad ctr crictl
-  `,
+    'sudo env nice time nohup command exec xargs npx bunx xcrun builtin timeout then do else',
   ),
 );
-const CLOUD_READ =
-  /^(?:list|ls|describe|get|show|view|status|info|read|head|search|logs|tail|whoami|version|inspect|ps|history|top|select|scan|query|batch-get|lookup|explain|wait|diff|plan|validate|test-iam-permissions|print|current|presign|simulate|preview|filter|estimate|help|members)(?:$|-)/;
-const CLOUD_WRITE =
-  /^(?:get-credentials|create|delete|remove|rm|del|update|set|unset|add|put|deploy|undeploy|start|stop|restart|reboot|terminate|run-|batch-write|batch-delete|transact-write|apply|patch|enable|disable|attach|detach|modify|import|cp|mv|sync|mb|rb|publish|send|login|logout|push|pull|reset|rollback|scale|resize|destroy|move|copy|upload|associate|disassociate|register|deregister|authorize|revoke|grant|tag|untag|upgrade|replace|write|kill|cancel|promote|link|unlink|install|uninstall|init|reconcile|restore|purge|drain|join|leave|change|edit|rename|rotate|suspend|resume)(?:$|-|(?<=-))/;
-const isOption = (arg: string | undefined) => arg?.startsWith('-') === true;
 
-/**
- * Returns the words of a command, without its options and without the values of options before the
- * subcommand.
- */
-function plainWords(args: Words, values: ReadonlySet<string>): Words {
-  const words: (string | undefined)[] = [];
-  for (let at = 0; at < args.length; at += 1) {
-    const arg = args[at];
-    if (!isOption(arg)) words.push(arg);
-    else if (arg !== undefined && values.has(arg)) at += 1;
-  }
-  return words;
+/** Returns the effect of starting a program with arguments. An argument with a hole isn't known. */
+export function programEffects(words: readonly string[]): readonly CallEffect[] {
+  const [path = HOLE, ...args] = words.filter((word) => word !== '');
+  const program = path.split(/[\\/]/).at(-1)!;
+  if (BEFORE.has(program) || (/^\w+=/.test(program) && !program.includes(HOLE)))
+    return args.length === 0
+      ? []
+      : programEffects(args.filter((word, at) => at > 0 || !/^\d+[smh]?$/.test(word)));
+  const line = args.join(' ');
+  if (/^(?:sh|bash|zsh|dash|cmd|powershell)$/.test(program))
+    return /^-l?c$/.test(args[0] ?? '') && args[1] !== undefined
+      ? shellEffects(args[1])
+      : [effect('unknown', words)];
+  if (DRY.test(line) || (args.length === 1 && /^-[vVh]$/.test(args[0]!)))
+    return [effect('read', words)];
+  if (program === 'curl') return [curl(line, words)];
+  if (program === 'psql' || program === 'sqlite3') return databaseShell(args, words);
+  if (readsOf.has(program)) return [effect(accessOf(program, args), words)];
+  if (READERS.has(program))
+    return [effect(CHANGES_ANYWAY[program]?.test(line) ? 'write' : 'read', words)];
+  return [effect(WRITERS.has(program) ? 'write' : 'unknown', words)];
 }
 
-const lists = new Map<string, ReadonlySet<string>>();
-function entriesOf(list = ''): ReadonlySet<string> {
-  const entries =
-    lists.get(list) ?? new Set(list.split(',').map((each) => each.trim().toLowerCase()));
-  lists.set(list, entries);
-  return entries;
-}
-const has = (list: string | undefined, words: string) => entriesOf(list).has(words.toLowerCase());
-const hasBelow = (list: string | undefined, words: string) =>
-  [...entriesOf(list)].some((entry) => entry.startsWith(`${words} `));
-
-/**
- * Returns the effect of a program's subcommand according to the table. Rules come first, then the
- * lists, where the longest match wins.
- */
-function ofProgram(name: string, program: Program, args: Words): CallEffect {
-  const { adds, changes, drop, reads: looks, rules = [], values = '' } = program;
-  const known = plainWords(args, new Set(wordsIn(values))).map((word) => word ?? '…');
-  const words = drop === undefined ? known : known.join(' ').replace(drop, '').split(' ');
-  const call = [name, ...words.slice(0, 3)].join(' ').slice(0, 80);
-  // Rules are matched against the text from the subcommand on, without the program's options before
-  // it.
-  const from = values === '' ? 0 : args.indexOf(known[0] === '…' ? undefined : known[0]);
-  const text = args
-    .slice(Math.max(0, from))
-    .map((arg) => arg ?? '…')
-    .join(' ');
-  if (isHelp(args)) return reads('process-spawn', call);
-  for (const [pattern, what] of rules) {
-    const [found] = pattern.exec(text) ?? [];
-    if (found === undefined) continue;
-    if (found === '…' || what === 'unknown') return undecided('process-spawn', call);
-    return what === 'reads' ? reads('process-spawn', call) : writes('process-spawn', call, ...what);
-  }
-  const answers = [
-    [looks, () => reads('process-spawn', call)],
-    [adds, () => writes('process-spawn', call, false)],
-    [changes, () => writes('process-spawn', call, true)],
-  ] as const;
-  const of = (...keys: readonly string[]): CallEffect | undefined =>
-    keys.flatMap((key) => answers.flatMap(([list, make]) => (has(list, key) ? [make()] : [])))[0];
-  const anything = of(...(words[0] ? [] : ['(none)']), ...(words[0] === '…' ? [] : ['*']));
-  for (const length of words[0] ? [3, 2, 1] : []) {
-    const some = words.slice(0, length);
-    if (some.length < length || some.includes('…')) continue;
-    const key = some.join(' ');
-    // The next word would select a nested subcommand, but that word is unknown.
-    if (words[length] === '…') {
-      if (has(changes, `${key} *`) && !hasBelow(looks, key))
-        return writes('process-spawn', call, true);
-      if (answers.some(([list]) => hasBelow(list, key))) return undecided('process-spawn', call);
-    }
-    const found = of(key, ...(length > 1 ? [`${some.slice(0, -1).join(' ')} *`] : []));
-    if (found !== undefined) return found;
-  }
-  return anything ?? undecided('process-spawn', call);
+function effect(access: CallEffect['access'], words: readonly string[]): CallEffect {
+  const [program = '', first = '', second = ''] = words;
+  const call = words.slice(0, 4).join(' ').slice(0, 60);
+  const deletes =
+    access === 'write' && (DELETES.test(program) || DELETING.test(first) || DELETING.test(second));
+  return { kind: 'program', access, call, ...(deletes && { deletes }) };
 }
 
-const isHelp = (args: Words) =>
-  /^--(?:help|version)$/.test(args[0] ?? '') ||
-  (args.at(-1) === '--help' && !isOption(args.at(-2)));
+function accessOf(program: string, args: readonly string[]): CallEffect['access'] {
+  const [first = '', second = '', third = ''] = subcommands(args);
+  if (first === '' || first.includes(HOLE)) return 'unknown';
+  if (/^(?:aws|gcloud|az)$/.test(program)) {
+    const verb = program === 'aws' ? second : third === '' ? second : third;
+    if (verb === '' || verb.includes(HOLE)) return 'unknown';
+    return /^(?:ls|list|get|describe|head|show|wait|filter|lookup|search|query|scan|version|help)/.test(
+      verb,
+    )
+      ? 'read'
+      : 'write';
+  }
+  const reads = readsOf.get(program)!;
+  if (program === 'git' && args.some((arg) => /^--output(?:=|$)/.test(arg))) return 'write';
+  if (reads.has(first) || reads.has(`${first}_${second}`)) return 'read';
+  if (program === 'git' && second === '' && /^(?:branch|tag|remote|worktree)$/.test(first))
+    return args.length === 1 ? 'read' : 'unknown';
+  return second.includes(HOLE) && [...reads].some((each) => each.startsWith(`${first}_`))
+    ? 'unknown'
+    : 'write';
+}
 
-/**
- * Returns the effect of a curl command, based on the request's method and data, and on the file for
- * the response.
- */
-function curlEffects(args: Words): readonly CallEffect[] {
-  const text = args.map((arg) => arg ?? '…').join(' ');
-  if (/(?:^| )(?:-K|--config)/.test(text)) return [undecided('net-write', 'curl --config')];
+/** Returns the words after the options that come before a subcommand. */
+function subcommands(args: readonly string[]): readonly string[] {
+  const [first, ...rest] = args;
+  if (first === undefined || !first.startsWith('-')) return args;
+  return subcommands(TAKES_VALUE.has(first) ? rest.slice(1) : rest);
+}
+
+function curl(line: string, words: readonly string[]): CallEffect {
+  const [, method] = /(?:^| )(?:-X|--request)[ =]?(\S+)/.exec(line) ?? [];
   const sends =
-    /(?:^| )(?:-[a-zA-Z]*[dFT]|--data\S*|--form|--upload-file|--json)(?:[ =]|$)/.test(text) &&
-    !/(?:^| )(?:-G|--get)(?: |$)/.test(text);
-  const told = /(?:^| )(?:-[a-zA-Z]*X ?|--request[ =])(\S+)/.exec(text)?.[1];
-  const saves =
-    /(?:^| )(?:-[a-zA-Z]*[OJ]|--remote-name|-c|--cookie-jar|-D|--dump-header)(?: |$)/.test(text) ||
-    /(?:^| )(?:-[a-zA-Z]*o|--output)[ =]?(?![ =]|-(?: |$)|\/dev\/)/.test(text);
-  return [
-    ...httpEffects(
-      told === '…' ? undefined : (told ?? (sends ? 'POST' : 'GET')),
-      args.find((arg) => arg?.includes('://') === true),
-      args[args.findIndex((arg) => /^(?:-d|--data|--data-raw|--json)$/.test(arg ?? '')) + 1],
-    ),
-    ...(saves ? [writes('fs-write', 'curl --output', true, true)] : []),
-  ];
+    /(?:^| )(?:-d|--data\S*|-F|--form|-T|--upload-file|--json|-o|-O|--output)(?: |=|$)/.test(line);
+  if (method?.includes(HOLE) || line.startsWith(HOLE)) return effect('unknown', words);
+  return effect(
+    (method === undefined && !sends) || /^(?:GET|HEAD)$/.test(method ?? '') ? 'read' : 'write',
+    words,
+  );
 }
 
-/** Returns the access that the user's `known` option gives for a program. */
-function toldOf(known: AuditKnowledge | undefined, name: string, [first]: Words) {
-  const programs = known?.programs ?? {};
-  const key = [`${name} ${first ?? ''}`, name].find((each) => Object.hasOwn(programs, each));
-  return key === undefined ? undefined : programs[key];
+function databaseShell(args: readonly string[], words: readonly string[]): readonly CallEffect[] {
+  const at = args.findIndex((arg) => arg === '-c' || arg === '--command');
+  const text = at < 0 ? args.find((arg) => /\s/.test(arg)) : args[at + 1];
+  return text === undefined ? [effect('unknown', words)] : sqlEffects(text);
 }
 
-const OF = { read: reads, write: writes, unknown: undecided };
+const TOKENS =
+  /'[^']*'|"(?:\\.|[^"\\])*"|\d?>{1,2}\s*&?[^\s;|&<>()]+|[^\s'"|&;<>()`$]+|\$(?!\()|[|&;<>()`\n$]/g;
+const BREAKS = /^[|&;()`\n<$]$/;
 
-/**
- * Returns the effect of starting a program, as far as the words of the command show it.
- *
- * @param program The program's name or path.
- * @param args The arguments, or undefined if they're unknown.
- */
-export function programEffects(
-  program: string,
-  args: Words,
-  known?: AuditKnowledge,
-  depth = 0,
-): readonly CallEffect[] {
-  const name = program
-    .split(/[\\/]/)
-    .at(-1)!
-    .replace(/\.(?:exe|cmd|bat)$/i, '');
-  const call = [name, ...args.slice(0, 2).map((arg) => arg ?? '…')].join(' ').slice(0, 80);
-  const unknown = [undecided('process-spawn', call)];
-  const told = toldOf(known, name, args);
-  if (told !== undefined) return [OF[told]('process-spawn', call)];
-  if (depth > 4) return unknown;
-  if (
-    args.length > 0 &&
-    args.every((arg) => /^(?:--?version|-v|-V|version|--help|-h|help)$/.test(arg ?? ''))
-  )
-    return [reads('process-spawn', call)];
-  const inner = ([first, ...rest]: Words, from = args) =>
-    first !== undefined
-      ? programEffects(first, rest, known, depth + 1)
-      : from.length > 0 && from.at(-1) !== undefined
-        ? []
-        : unknown;
-  if (SHELLS.test(name)) {
-    const at = args.findIndex((arg) => /^(?:-\w*c|\/c|-Command|-command)$/.test(arg ?? ''));
-    const text = at === -1 ? undefined : args[at + 1];
-    if (text === undefined) return unknown;
-    return shellCommands(text.slice(0, 20_000)).flatMap(({ words, writesTo }) => [
-      ...(words.length === 0 ? [] : words[0] === undefined ? unknown : inner(words)),
-      ...writesTo.map((target) => writes('fs-write', `> ${target ?? '…'}`, true, true)),
-    ]);
+/** Returns the effects of the commands in a shell text, redirections included. */
+export function shellEffects(text: string): readonly CallEffect[] {
+  const effects: CallEffect[] = [];
+  let words: string[] = [];
+  const end = () => {
+    if (words.length > 0) effects.push(...programEffects(words));
+    words = [];
+  };
+  for (const token of [...(text.match(TOKENS) ?? []), ';']) {
+    if (BREAKS.test(token)) end();
+    else if (/^\d?>/.test(token)) {
+      if (!/>\s*(?:\/dev\/(?:null|stdout|stderr)|&\d)$/.test(token))
+        effects.push({ kind: 'files', access: 'write', call: token });
+    } else words.push(token.replace(/^['"]|['"]$/g, ''));
   }
-  if (Object.hasOwn(WRAPPERS, name) && args.length > 0) {
-    const values = new Set(wordsIn(WRAPPERS[name]!));
-    let at = 0;
-    for (let arg = args[0]; arg !== undefined && isOfWrapper(name, arg); arg = args[at])
-      at += values.has(arg) ? 2 : 1;
-    return at < args.length ? inner(args.slice(at)) : [reads('process-spawn', call)];
-  }
-  if (name === 'adb' && args.includes('shell')) {
-    const rest = args.slice(args.indexOf('shell') + 1);
-    return rest.length === 0 ? unknown : inner(rest);
-  }
-  if (name === 'curl') return curlEffects(args);
-  const sqlOption = Object.hasOwn(SQL_OPTIONS, name) ? SQL_OPTIONS[name] : undefined;
-  if (sqlOption !== undefined) {
-    const at = args.findIndex((arg) => sqlOption.test(arg ?? ''));
-    const inline = sqlOption
-      .exec(args[at] ?? '')
-      ?.slice(1)
-      .find(Boolean);
-    return sqlEffects(at === -1 ? undefined : (inline ?? args[at + 1]));
-  }
-  const execAt = name === 'find' ? args.findIndex((arg) => /^-(?:exec|ok)/.test(arg ?? '')) : -1;
-  if (execAt >= 0) return inner(args.slice(execAt + 1));
-  const table = name === 'podman' ? 'docker' : name;
-  if (Object.hasOwn(PROGRAM_TABLE, table)) return [ofProgram(name, PROGRAM_TABLE[table]!, args)];
-  if (READERS.has(name)) return [reads('process-spawn', call)];
-  if (CHANGERS.has(name)) return [writes('process-spawn', call, true)];
-  if (ADDERS.has(name)) return [writes('fs-write', call, false, name !== 'mktemp')];
-  // A verb such as "delete" is trusted for every program. A verb such as "list" is trusted only for
-  // cloud tools.
-  const words = plainWords(args, new Set(wordsIn('--profile --region --project -o --output')));
-  for (const word of words.slice(0, CLOUDS.has(name) ? 6 : 2)) {
-    if (word === undefined || /^(?:exec|ssh|console|execute)$/.test(word)) break;
-    if (CLOUD_WRITE.test(word)) return [writes('process-spawn', call)];
-    if (CLOUD_READ.test(word)) return CLOUDS.has(name) ? [reads('net-read', call)] : unknown;
-  }
-  return unknown;
+  return effects;
 }
-
-/**
- * Returns true if a word is an argument of the wrapper, and not of the program that the wrapper
- * starts.
- */
-const isOfWrapper = (name: string, arg: string) =>
-  isOption(arg) ||
-  (name.endsWith('timeout') && /^[\d.]+[smhd]?$/.test(arg)) ||
-  (name === 'env' && arg.includes('='));

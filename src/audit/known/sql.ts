@@ -1,5 +1,5 @@
 import type { CallEffect } from '../effect.js';
-import { reads, undecided, writes } from './known-value.js';
+import { HOLE } from '../evaluate/values.js';
 
 const COMMENTS = /--[^\n]*|\/\*[\s\S]*?\*\/|(?:^|\n)[ \t]*#[^\n]*/g;
 const TEXTS = /'(?:[^']|'')*'|\$\$[\s\S]*?\$\$/g;
@@ -7,19 +7,20 @@ const NAMES = /"(?:[^"]|"")*"|`[^`]*`/g;
 const READS =
   /^(?:select|values|table|show|describe|desc|explain|pragma|list|use|fetch|help|summarize|from)\b/i;
 const SESSION =
-  /^(?:begin|commit|rollback|start|end|savepoint|release|set|reset|prepare|deallocate|declare|close|lock|listen|unlisten|discard)\b/i;
-const ADDS = /^(?:insert|create)\b/i;
+  /^(?:begin|commit|rollback|start|end|savepoint|release|set|reset|prepare|deallocate|declare|close|listen|unlisten|discard)\b/i;
 const WRITES =
-  /^(?:insert|update|delete|merge|replace|upsert|create|alter|drop|truncate|grant|revoke|comment|vacuum|reindex|refresh|cluster|copy|load|import|attach|detach|rename|optimize|checkpoint|analyze|flush|unload|export|call|do|execute|exec|kill|notify|security)\b/i;
+  /^(?:insert|update|delete|merge|replace|upsert|create|alter|drop|truncate|grant|revoke|comment|vacuum|reindex|refresh|cluster|copy|load|import|attach|detach|rename|optimize|checkpoint|analyze|flush|unload|export|kill|notify|security|lock)\b/i;
 const INNER_WRITE =
-  /\b(?:insert\s+into|update\s+\S+\s+set|delete\s+from|merge\s+into|truncate|into\s+(?:outfile|dumpfile|temp|temporary|unlogged|table|[#\w.]+\s+from))\b/i;
-/** SQL functions that change something even in a SELECT. */
+  /\b(?:insert\s+into|update\s+\S+\s+set|delete\s+from|merge\s+into|truncate|for\s+update|into\s+(?:outfile|dumpfile|temp|temporary|unlogged|table|[#\w.]+\s+from))\b/i;
+/** Functions of databases that change something even in a SELECT. */
 const CHANGING_CALL =
   /\b(?:nextval|setval|pg_(?:terminate|cancel)_backend|pg_notify|pg_reload_conf|pg_switch_wal|lo_(?:unlink|import|export|create)|dblink_exec|load_extension|writefile)\s*\(/i;
+const CHANGING_PRAGMA = /=|\b(?:wal_checkpoint|optimize|incremental_vacuum|shrink_memory)\b/i;
+const ANALYZED =
+  /^explain\s*(?:\([^)]*\banaly[sz]e\b[^)]*\)|analy[sz]e\b(?:\s+verbose\b)?)([\s\S]+)/i;
 
 /** Returns the effect of each statement in a SQL text. */
-export function sqlEffects(text: string | undefined): readonly CallEffect[] {
-  if (text === undefined) return [undecided('db-write', 'SQL')];
+export function sqlEffects(text: string): readonly CallEffect[] {
   const statements = text
     .slice(0, 20_000)
     .replace(TEXTS, "''")
@@ -28,43 +29,34 @@ export function sqlEffects(text: string | undefined): readonly CallEffect[] {
     .split(';')
     .map((each) => each.replace(/^[\s(]+/, '').trim())
     .filter((each) => each !== '');
-  return statements.length === 0 ? [undecided('db-write', 'SQL')] : statements.flatMap(effectOf);
+  if (statements.length === 0) return [effect('SQL', 'unknown')];
+  return statements.flatMap((each) => {
+    const access = accessOf(each);
+    return access === undefined ? [] : [effect(each.replace(/\s+/g, ' ').slice(0, 60), access)];
+  });
 }
 
-function effectOf(statement: string): readonly CallEffect[] {
-  const call = statement.replace(/\s+/g, ' ').slice(0, 60);
+function effect(call: string, access: CallEffect['access']): CallEffect {
+  const deletes =
+    access === 'write' && /^(?:delete|drop|truncate|kill)\b|\bdelete\s+from\b/i.test(call);
+  return { kind: 'database', access, call, ...(deletes && { deletes }) };
+}
+
+/** Returns undefined for statements that only concern the session. */
+function accessOf(statement: string): CallEffect['access'] | undefined {
   const isInner = INNER_WRITE.test(statement);
-  // `PRAGMA journal_mode = WAL` sets a value, but `PRAGMA table_info(t)` only reads.
-  if (/^pragma\b/i.test(statement))
-    return [
-      /=|\b(?:wal_checkpoint|optimize|incremental_vacuum|shrink_memory)\b/i.test(statement)
-        ? writes('db-write', call, true, true)
-        : reads('db-read', call),
-    ];
-  const explained =
-    /^explain\s*(?:\([^)]*\banaly[sz]e\b[^)]*\)|analy[sz]e\b(?:\s+verbose\b)?)([\s\S]*)/i.exec(
-      statement,
-    )?.[1];
-  if (explained !== undefined && explained.trim() !== '') return effectOf(explained.trim());
-  if (/^set\s+(?:global|persist)\b/i.test(statement)) return [writes('db-write', call, true, true)];
-  if (/^copy\b[\s\S]*\bto\s+stdout\b/i.test(statement)) return [reads('db-read', call)];
-  if (/^with\b/i.test(statement))
-    return [isInner ? writes('db-write', call) : reads('db-read', call)];
-  if (READS.test(statement))
-    return [
-      /^select\b/i.test(statement) && (isInner || CHANGING_CALL.test(statement))
-        ? writes('db-write', call, isInner ? false : null, isInner ? false : null)
-        : reads('db-read', call),
-    ];
-  if (SESSION.test(statement)) return [];
-  if (WRITES.test(statement))
-    return [
-      /^(?:call|execute|exec)\b/i.test(statement) && !isInner
-        ? undecided('db-write', call)
-        : ADDS.test(statement) &&
-            !/\b(?:or\s+replace|on\s+(?:conflict|duplicate))\b/i.test(statement)
-          ? writes('db-write', call, false, /\bif\s+not\s+exists\b/i.test(statement))
-          : writes('db-write', call, true, null),
-    ];
-  return [undecided('db-write', call)];
+  const analyzed = ANALYZED.exec(statement)?.[1];
+  if (analyzed !== undefined) return accessOf(analyzed.trim());
+  if (/^pragma\b/i.test(statement)) return CHANGING_PRAGMA.test(statement) ? 'write' : 'read';
+  if (/^set\s+(?:global|persist)\b/i.test(statement)) return 'write';
+  if (/^copy\b[\s\S]*\bto\s+stdout\b/i.test(statement)) return 'read';
+  if (/^with\b/i.test(statement) || READS.test(statement))
+    return isInner || CHANGING_CALL.test(statement) ? 'write' : textAccess(statement);
+  if (SESSION.test(statement)) return undefined;
+  return WRITES.test(statement) ? 'write' : 'unknown';
+}
+
+/** Returns `unknown` if a part of the statement that isn't shown could be more than a name or value. */
+function textAccess(statement: string): 'read' | 'unknown' {
+  return statement.startsWith(HOLE) ? 'unknown' : 'read';
 }

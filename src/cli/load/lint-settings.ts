@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
 import { z } from 'zod';
+import { knowledge } from '../../audit/known/known-calls.js';
 import { isToolError } from '../../core/errors.js';
 import { checkOptions } from '../../core/options.js';
 import { checkLintOptions, type LintRules } from '../../registry/lint/lint-tools.js';
@@ -14,7 +15,11 @@ const schema = z.strictObject({
   lint: z
     .strictObject({ rules: z.record(z.string(), z.unknown()).default({}) })
     .default({ rules: {} }),
+  audit: z
+    .strictObject({ tools: z.array(z.string()).optional(), known: knowledge.optional() })
+    .default({}),
 });
+type Settings = z.output<typeof schema>;
 
 /**
  * Returns the severities of lint rules from the nearest `tooldex.config.json`, looking from `cwd`
@@ -50,11 +55,25 @@ async function settingsAbove(
   }
 }
 
+/**
+ * Returns the settings of `tooldex audit` from the nearest `tooldex.config.json`: the files of tools,
+ * and what your own calls do.
+ *
+ * @throws ToolError `INVALID_ARGUMENT` for an unknown setting. The message includes the file name.
+ */
+export async function auditSettingsFor(cwd: string): Promise<Settings['audit']> {
+  const settings = await settingsAbove(cwd);
+  return settings === undefined ? {} : read(...settings, ({ audit }) => audit);
+}
+
 function rulesIn(name: string, text: string): LintRules {
+  return read(name, text, ({ lint }) => checkLintOptions({ rules: lint.rules }).rules ?? {});
+}
+
+function read<T>(name: string, text: string, take: (settings: Settings) => T): T {
   const value = parseJsonc(text, name);
   try {
-    const { rules } = checkOptions(schema, value, 'settings').lint;
-    return checkLintOptions({ rules }).rules ?? {};
+    return take(checkOptions(schema, value, 'settings'));
   } catch (error) {
     throw isToolError(error) ? wrongUsage(`${name}: ${error.message}`, error) : error;
   }

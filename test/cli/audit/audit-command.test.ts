@@ -1,11 +1,10 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { program } from '../../programs.js';
 import { folderWith, tooldex, type CommandCase } from '../command-line.js';
 
 const TOOLS = `import { readFile } from 'node:fs/promises';
-import { defineTool } from '${program('src/index.ts')}';
+import { defineTool } from 'tooldex';
 import { keep } from './store.ts';
 
 const inputSchema = { type: 'object', properties: { name: { type: 'string' }, save: { type: 'boolean' } } };
@@ -31,17 +30,14 @@ export function keep(text: string) {
 }
 `;
 
-const HONEST = TOOLS.replace(/(?=export const peek)[^]*(?=export const add)/, '').replace(
-  /(?=export const shy)[^]*/,
-  '',
-);
-
 let folder: string;
 beforeEach(() => {
   folder = folderWith({
     'package.json': '{ "name": "notes", "type": "module" }',
     'src/tools.ts': TOOLS,
     'src/store.ts': STORE,
+    'node_modules/tooldex/package.json': '{ "name": "tooldex", "types": "index.d.ts" }',
+    'node_modules/tooldex/index.d.ts': 'export declare function defineTool(options: any): object;',
   });
 });
 
@@ -56,109 +52,49 @@ async function audit(args: readonly string[], options: CommandCase = {}) {
 const OWN = ['--tools', 'src/tools.ts'];
 
 describe("tooldex audit of a program's tools", () => {
-  it('lists each tool that differs from its declaration, with the path to the call that proves it', async () => {
-    expect(await audit(OWN)).toMatchInlineSnapshot(`
-      {
-        "code": 1,
-        "err": "",
-        "out": "VERDICT        TOOL  SAYS     DOES
-      lies           note  reads    changes files (fs.writeFileSync)
-      lies           peek  reads    changes files (fs.writeFileSync) where "save" says
-                                    so
-      undeclared     mute  nothing  changes files (fs.writeFileSync)
-      over-cautious  shy   write    computes
-
-      note
-        declares accessMode: 'readonly', and changes files (fs.writeFileSync)
-          src/tools.ts:14 → src/store.ts:4
-      peek
-        declares accessMode: 'readonly', and changes files (fs.writeFileSync) where "save" says so
-          src/tools.ts:10 → src/store.ts:4
-      skipped hand: a user or another program does its work
-      ✗ notes: 6 tools, 2 lies, 1 undeclared, 1 over-cautious, 2 agrees
-      ",
-      }
-    `);
+  it('lists every tool with what decides its verdict, and the path to each lie', async () => {
+    const { code, out, err } = await audit(OWN);
+    expect([code, err]).toEqual([1, '']);
+    expect(out).toMatch(/^lies +note +readonly +changes files \(fs\.writeFileSync\)/m);
+    expect(out).toMatch(/^agrees +look +readonly +only reads/m);
+    expect(out).toContain(
+      "peek\n  declares accessMode: 'readonly', and changes files (fs.writeFileSync)\n    src/tools.ts:10 → src/store.ts:4\n",
+    );
+    expect(out).toContain('skipped hand: a user, a provider or another program does its work');
+    expect(out).toMatch(/✗ notes: 6 tools, 2 lies, 4 agrees\n$/);
   });
 
-  it('proposes corrected metadata with --fix', async () => {
-    expect(
-      (await audit([...OWN, '--fix'])).out.split('\n').filter((line) => /^(?:@@|[-+] )/.test(line)),
-    ).toMatchInlineSnapshot(`
-      [
-        "@@ mute src/tools.ts:17",
-        "+   accessMode: 'write',",
-        "+   dangerLevel: 'medium',",
-        "+   sideEffects: ['write', 'filesystem'],",
-        "@@ note src/tools.ts:14",
-        "-   accessMode: 'readonly',",
-        "+   accessMode: 'write',",
-        "+   dangerLevel: 'medium',",
-        "+   sideEffects: ['write', 'filesystem'],",
-        "@@ peek src/tools.ts:9",
-        "-   accessMode: 'readonly',",
-        "+   accessMode: 'write',",
-        "+   dangerLevel: 'medium',",
-        "+   sideEffects: ['write', 'filesystem'],",
-      ]
-    `);
-  });
-
-  it('prints the report as JSON with --json', async () => {
-    const { code, out } = await audit([...OWN, '--json']);
-    const { subject, tools, skipped } = JSON.parse(out) as {
-      subject: unknown;
-      tools: { name: string; verdict: string; declared: object; found: { effects: object[] } }[];
-      skipped: unknown;
-    };
-    expect([code, subject, skipped]).toEqual([
-      1,
-      { kind: 'tools', name: 'notes', folder: expect.any(String) as string },
-      [{ name: 'hand', reason: 'a user or another program does its work' }],
-    ]);
-    expect(Object.fromEntries(tools.map(({ name, verdict }) => [name, verdict]))).toEqual({
-      look: 'agrees',
-      peek: 'lies',
-      note: 'lies',
-      add: 'agrees',
-      shy: 'over-cautious',
-      mute: 'undeclared',
-    });
-    expect(tools.find(({ name }) => name === 'peek')).toMatchObject({
-      declared: { readOnly: true, axes: { accessMode: 'readonly' } },
-      found: {
-        readOnly: false,
-        destructive: true,
-        idempotent: true,
-        openWorld: false,
-        effects: [
-          {
-            kind: 'fs-write',
-            certainty: 'may',
-            argument: 'save',
-            call: expect.stringContaining('writeFileSync') as string,
-            at: 'src/store.ts:4',
-          },
-        ],
-      },
-    });
-  });
-
-  it('prints GitHub annotations on the lines that contradict a declaration', async () => {
-    const { out } = await audit([...OWN, '--format', 'github']);
-    expect(out.split('\n')).toEqual(
+  it('prints the report as JSON, and annotations for GitHub', async () => {
+    const { out } = await audit([...OWN, '--json']);
+    const { tools } = JSON.parse(out) as { tools: { name: string; verdict: string }[] };
+    expect(tools.map(({ name, verdict }) => [name, verdict])).toEqual(
       expect.arrayContaining([
-        "::error file=src/store.ts,line=4,title=audit::note declares accessMode: 'readonly', and changes files (fs.writeFileSync)%0Asrc/tools.ts:14 → src/store.ts:4",
-        "::warning file=src/tools.ts,line=16,title=audit::shy declares accessMode: 'write', and only reads",
+        ['peek', 'lies'],
+        ['add', 'agrees'],
       ]),
+    );
+    expect((await audit([...OWN, '--format', 'github'])).out.split('\n')).toContain(
+      "::error file=src/store.ts,line=4,title=audit::note declares accessMode: 'readonly', and changes files (fs.writeFileSync)%0Asrc/tools.ts:14 → src/store.ts:4",
     );
   });
 
-  it("exits with 1 if a file didn't load, and reports the file", async () => {
-    writeFileSync(join(folder, 'src/tools.ts'), HONEST);
-    writeFileSync(join(folder, 'src/broken.ts'), "export { nothing } from './nowhere.ts';");
-    const { code, out } = await audit(['--tools', 'src/broken.ts', ...OWN, '--json']);
-    expect([code, JSON.parse(out)]).toMatchObject([1, { skipped: [{ name: 'src/broken.ts' }] }]);
+  it('takes what calls do from --known and from tooldex.config.json', async () => {
+    writeFileSync(
+      join(folder, 'src/tools.ts'),
+      TOOLS.replace(
+        'export const look',
+        "import { sync, peek } from 'ledger-client';\nexport const look",
+      ).replace("readFile(name, 'utf8')", '[sync(name), peek(name)]'),
+    );
+    writeFileSync(
+      join(folder, 'tooldex.config.json'),
+      '{ "audit": { "tools": ["src/tools.ts"], "known": { "calls": { "ledger-client.peek": "read" } } } }',
+    );
+    const { out } = await audit([]);
+    expect(out).toMatch(/^unknown +look/m);
+    expect(out).toContain('ledger-client.sync blocks 1 tool.');
+    expect(out).not.toContain('ledger-client.peek');
+    expect((await audit(['--known', 'ledger-client.sync=none'])).out).toMatch(/^agrees +look/m);
   });
 });
 
@@ -194,88 +130,17 @@ describe('tooldex audit with a baseline', () => {
   });
 });
 
-describe('tooldex audit of an MCP server', () => {
-  const SERVER = `import { appendFileSync } from 'node:fs';
-const server = { registerTool() {} };
-server.registerTool('log', { description: 'Logs', annotations: { readOnlyHint: true } }, async ({ text }) => appendFileSync('log.txt', text));
-server.registerTool('echo', { description: 'Echoes', annotations: { readOnlyHint: true } }, async ({ text }) => ({ content: [{ type: 'text', text }] }));
-`;
-  const LISTING = {
-    tools: [
-      { name: 'log', annotations: { readOnlyHint: true } },
-      { name: 'echo', annotations: { readOnlyHint: true } },
-    ],
-  };
-
-  it('compares a listing with the code of a server that is given by its settings, file, command, or folder', async () => {
-    writeFileSync(join(folder, 'server.js'), SERVER);
-    writeFileSync(join(folder, 'listing.json'), JSON.stringify(LISTING));
-    writeFileSync(
-      join(folder, '.mcp.json'),
-      '{ "mcpServers": { /* mine */ "files": { "command": "node", "args": ["server.js"] }, "other": { "command": "x" } } }',
-    );
-    for (const server of ['.mcp.json:files', 'server.js', 'node server.js', '.']) {
-      if (server === '.')
-        writeFileSync(
-          join(folder, 'package.json'),
-          '{ "name": "notes", "type": "module", "main": "server.js" }',
-        );
-      const { code, out } = await audit([
-        '--mcp',
-        server,
-        '--listing',
-        'listing.json',
-        '--format',
-        'github',
-      ]);
-      expect([code, out.replace(/::.*::/, '')]).toEqual([
-        1,
-        expect.stringMatching(
-          /^log declares readOnlyHint: true, and changes files \(.*appendFileSync\)%0A.*server\.js:3\n$/,
-        ) as string,
-      ]);
-    }
-  });
-});
-
-describe('names with terminal or workflow commands', () => {
-  it.each([[[]], [['--format', 'github']], [['--json']]])(
-    'are escaped in the output of %j',
-    async (format) => {
-      const name = '\u001b[31mred\u001b[0m\n::error file=x::boo%0A\u202e';
-      writeFileSync(
-        join(folder, 'server.js'),
-        `import { appendFileSync } from 'node:fs';\nconst server = { registerTool() {} };\nserver.registerTool(${JSON.stringify(name)}, {}, async ({ text }) => appendFileSync('log.txt', text));\n`,
-      );
-      writeFileSync(
-        join(folder, 'listing.json'),
-        JSON.stringify([{ name, annotations: { readOnlyHint: true } }]),
-      );
-      const { code, out } = await audit([
-        '--mcp',
-        'server.js',
-        '--listing',
-        'listing.json',
-        ...format,
-      ]);
-      expect(code).toBe(1);
-      // eslint-disable-next-line no-control-regex
-      expect(out).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u202e]|^::error file=x/m);
-    },
-  );
-});
-
 describe('tooldex audit refuses', () => {
   it.each([
     [
-      '--listing without --mcp',
-      [...OWN, '--listing', 'x.json'],
-      /^error --listing only works with --mcp\./,
+      'an effect that does not exist',
+      ['--known', 'a.b=maybe'],
+      /^error Expected --known to be call=read/,
     ],
     [
-      '--mcp together with --tools',
-      ['--mcp', 'x', ...OWN],
-      /'--mcp <server>' cannot be used with option '--tools <path>'/,
+      'files that do not exist',
+      ['--tools', 'src/none.ts'],
+      /^error No file matches "src\/none\.ts"/,
     ],
     [
       "a file that isn't a baseline",

@@ -1,0 +1,125 @@
+import type { Expression } from 'typescript';
+import { type Evaluator } from './evaluator.js';
+import {
+  distinct,
+  HOLE,
+  literal,
+  UNKNOWN,
+  type Env,
+  type OutsideValue,
+  type Value,
+  textsOf,
+  type Values,
+} from './values.js';
+
+/**
+ * Returns the results of the language's own functions that pass values on, and `undefined` for all
+ * other functions.
+ */
+export function resultOfGlobal(
+  evaluator: Evaluator,
+  callee: OutsideValue,
+  args: readonly Values[],
+  node: Expression,
+  env: Env,
+): Values | undefined {
+  const name = callee.path.at(-1) ?? '';
+  const [first = [], second = []] = args;
+  const self = callee.self ?? [];
+  switch (
+    callee.pkg === 'global' ? `${callee.path.slice(-2).join('.')}` : `${callee.pkg}.${name}`
+  ) {
+    case 'CallableFunction.bind':
+    case 'Function.bind':
+      return self.map((each) => bind(each, args));
+    case 'CallableFunction.call':
+    case 'Function.call':
+      return self.flatMap((each) =>
+        evaluator.result(withSelf(each, first), args.slice(1), node, env),
+      );
+    case 'CallableFunction.apply':
+    case 'Function.apply':
+      return self.flatMap((each) =>
+        evaluator.result(withSelf(each, first), evaluator.members.items(second) ?? [], node, env),
+      );
+    case 'util.promisify':
+    case 'PromiseConstructor.resolve':
+    case 'PromiseConstructor.all':
+    case 'ObjectConstructor.freeze':
+    case 'ObjectConstructor.seal':
+    case 'JSON.stringify':
+      return first;
+    case 'ObjectConstructor.assign':
+      return first.map((each) =>
+        each.is === 'object' ? { ...each, changes: [{}], changedIn: env } : each,
+      );
+    case 'Promise.then':
+      return first.flatMap((each) => evaluator.result(each, [self], node, env));
+    case 'Promise.catch':
+    case 'Promise.finally':
+      return self;
+    case 'String.toUpperCase':
+      return changed(self, (text) => text.toUpperCase());
+    case 'String.toLowerCase':
+      return changed(self, (text) => text.toLowerCase());
+    case 'String.trim':
+      return changed(self, (text) => text.trim());
+    case 'Array.map':
+    case 'ReadonlyArray.map':
+      return listOf(
+        first.flatMap((each) =>
+          evaluator.result(each, [evaluator.members.elements(self)], node, env),
+        ),
+        env,
+      );
+    case 'Array.filter':
+    case 'ReadonlyArray.filter':
+    case 'Array.slice':
+      return listOf(evaluator.members.elements(self), env);
+    case 'ObjectConstructor.values':
+      return listOf(
+        first.flatMap((each) => evaluator.members.anyOf(each)),
+        env,
+      );
+    case 'Array.join':
+      return joinItems(evaluator, self, second.length === 0 ? textsOf(first)[0] : undefined);
+    case 'path.join':
+    case 'path.resolve':
+      return [literal(args.map((each) => onlyText(each)).join('/'))];
+    case 'os.tmpdir':
+      return [literal('/tmp')];
+    case 'fs.mkdtemp':
+    case 'fs.mkdtempSync':
+      return [literal(`${onlyText(first)}${HOLE}`)];
+    default:
+      return undefined;
+  }
+}
+
+function listOf(items: Values, { kept }: Env): Values {
+  return [{ is: 'outside', pkg: 'global', path: ['Array'], kept, items: distinct(items) }];
+}
+
+export function bind(value: Value, args: readonly Values[]): Value {
+  const [self, ...first] = args;
+  if (value.is === 'function') return { ...value, ...(self && { self }), first };
+  return value.is === 'outside' ? { ...value, args: first } : UNKNOWN;
+}
+
+export function withSelf(value: Value, self: Values): Value {
+  return value.is === 'function' ? { ...value, self } : value;
+}
+
+function onlyText(values: Values): string {
+  const texts = textsOf(values);
+  return texts.length === 1 ? texts[0]! : HOLE;
+}
+
+function changed(values: Values, change: (text: string) => string): Values {
+  return textsOf(values).map((text) => literal(text.includes(HOLE) ? HOLE : change(text)));
+}
+
+function joinItems(evaluator: Evaluator, lists: Values, separator = ','): Values {
+  const items = evaluator.members.items(lists);
+  return [literal(items === undefined ? HOLE : items.map(onlyText).join(separator))];
+}

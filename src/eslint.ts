@@ -1,0 +1,1 @@
+export { plugin, plugin as default } from './audit/eslint-plugin.js';
