@@ -41,7 +41,7 @@ export const NO_BATCH: Batch = Object.freeze({});
 /** An answer to a question: arguments that the user edited, and the person who answered. */
 export interface Answering {
   readonly input?: unknown;
-  readonly by?: string;
+  readonly by?: string | undefined;
 }
 
 /** A call that the user approved, with the user's arguments if they differ from the model's. */

@@ -3,6 +3,7 @@ import { ToolError } from '../core/errors.js';
 import { FLOW_LABELS, type Flow, type FlowLabel } from '../core/flow.js';
 import { LIMITS } from '../core/limits.js';
 import { Listeners } from '../core/listeners.js';
+import { checkOptions } from '../core/options.js';
 import { digestOf, type Json } from '../core/plain-data.js';
 import type { Shown } from '../core/preview.js';
 import type { ToolEvent } from '../core/tool-event.js';
@@ -23,6 +24,7 @@ import { grantChoices, Grants, type Grant, type GrantChoice } from '../safety/gr
 import { SafetyPolicy } from '../safety/safety-policy.js';
 import { Signer } from '../safety/signer.js';
 import { WaitingCalls, withAnswer, type WaitingFilter } from '../safety/waiting-calls.js';
+import { ANSWERING, APPROVING, WAITING_FILTER } from '../safety/waiting-options.js';
 import { MemoryStateStore } from '../state/memory-state-store.js';
 import type { StateStore } from '../state/state-store.js';
 import type { ToolDefinition, ToolEntry } from '../tool/tool-definition.js';
@@ -363,8 +365,7 @@ export class ToolExecutor {
 
   /**
    * Stores a call that needs approval or whose tool is manual, without running it. Calling `request` again returns
-   * the stored call and its answer.
-   * Executing the same call then uses this answer, once.
+   * the stored call and its answer. Executing the same call then uses this answer, once.
    *
    * @returns The pending call (with `kind`), or the decision (with `verdict`) if the call doesn't need a user or
    * can't run.
@@ -415,18 +416,17 @@ export class ToolExecutor {
   /**
    * Returns the calls that wait for a user or another program, newest first.
    *
-   * @param filter `principal` and `conversationId` (`null` for calls without one), `toolName`,
-   * `callId`, `limit` (100 by default), and `after`, the id of the last pending call of the
-   * previous page.
-   * @throws ToolError `STATE_UNAVAILABLE`.
+   * @param filter `principal` and `conversationId` (`null` for calls without one), `toolName`, `callId`,
+   * `limit` (100 by default), and `after`, the id of the last pending call of the previous page.
+   * @throws ToolError `INVALID_ARGUMENT` for an invalid filter, `STATE_UNAVAILABLE`.
    */
   waiting(filter: WaitingFilter = {}): Promise<readonly Pending[]> {
-    return this.#waiting.list(filter);
+    return this.#waiting.list(checkOptions(WAITING_FILTER, filter, 'conditions of waiting calls'));
   }
 
   /**
-   * Records that a user approved a pending call. To run it, make the original call again, with its
-   * id and in any process: the call runs once.
+   * Records that a user approved a pending call. To run it, make the original call again, with its id and in any
+   * process: the call runs once.
    *
    * @param answering `input`: the arguments to run instead of the original arguments. `by`: the
    * person who approved.
@@ -437,17 +437,16 @@ export class ToolExecutor {
     pending: PendingApproval,
     answering: { readonly input?: unknown; readonly by?: string } = {},
   ): Promise<void> {
-    return this.#asking.approve(pending, answering);
+    return this.#asking.approve(pending, checkOptions(APPROVING, answering, 'options of approve'));
   }
 
   /** Records that a user denied a pending call of any kind. @throws ToolError like `approve`. */
   async deny(pending: Pending, answering: { readonly by?: string } = {}): Promise<void> {
-    return this.#asking.deny(pending, answering);
+    return this.#asking.deny(pending, checkOptions(ANSWERING, answering, 'options of deny'));
   }
 
   /**
-   * Records the answer to a tool's question, or the result of a manual call. To get it as the call's
-   * result, make the call again.
+   * Records the answer to a tool's question, or the result of a manual call. To get the result, make the call again.
    *
    * @throws ToolError `INVALID_INPUT` if the call doesn't accept this answer, `ALREADY_RESOLVED` if it has been
    * answered; otherwise like `approve`.
@@ -457,7 +456,11 @@ export class ToolExecutor {
     value: unknown,
     answering: { readonly by?: string } = {},
   ): Promise<void> {
-    await this.#waiting.answer(pending, value, answering);
+    await this.#waiting.answer(
+      pending,
+      value,
+      checkOptions(ANSWERING, answering, 'options of answer'),
+    );
   }
 
   /**

@@ -13,6 +13,7 @@ import { ToolExecutor } from '../execution/tool-executor.js';
 import { ToolMetadataRegistry, type RegistryOptions } from '../registry/tool-metadata-registry.js';
 import type { Policy } from '../safety/calls.js';
 import { metadataOf } from '../tool/find-definitions.js';
+import { isToolDefinition } from '../tool/tool-definition.js';
 
 /** The options of the registry and the executor that the module provides. */
 export interface ToolModuleOptions
@@ -169,6 +170,11 @@ class ProvidedTools {
     for (const { instance } of this.#providers() as Iterable<{ readonly instance: unknown }>) {
       if (typeof instance !== 'object' || instance === null || this.#instances.has(instance))
         continue;
+      if (isToolDefinition(instance)) {
+        this.#instances.add(instance);
+        this.registry.register(instance);
+        continue;
+      }
       const Class: unknown = (Object.getPrototypeOf(instance) as object | null)?.constructor;
       if (this.#tokens.has(Class) || metadataOf(Class).length === 0) continue;
       this.#instances.add(instance);

@@ -1,6 +1,6 @@
 import { randomUUID } from '../core/crypto.js';
 import { ToolError } from '../core/errors.js';
-import { expectedGot } from '../core/issues.js';
+import { expectedGot, formatIssues } from '../core/issues.js';
 import { LIMITS } from '../core/limits.js';
 import {
   canonicalJson,
@@ -207,12 +207,12 @@ export class WaitingCalls {
     if (pending.kind !== 'approval') throw waitsForAnswer(pending);
     if (answering.input === undefined) return this.#settle(held, { is: 'approved' }, answering);
     const input = plainInput(answering.input);
-    const [issue] = answering.isChecked ? [] : compileJsonSchema(inputSchema).check(input);
-    if (issue !== undefined)
+    const issues = answering.isChecked ? [] : compileJsonSchema(inputSchema).check(input);
+    if (issues.length > 0)
       throw new ToolError(
         'INVALID_INPUT',
-        `The edited arguments don't match the schema of ${pending.toolName}: ${issue.message}`,
-        { details: { issues: [issue] } },
+        `The edited arguments don't match the schema of ${pending.toolName}:\n  ${formatIssues(issues)}`,
+        { details: { issues } },
       );
     return this.#settle(held, { is: 'approved', input }, answering);
   }
@@ -517,7 +517,11 @@ function checkedAnswer(pending: Exclude<Pending, PendingApproval>, value: unknow
   if (issues.length > 0)
     throw new ToolError(
       'INVALID_INPUT',
-      expectedGot("a result matching the tool's output schema", 'another one', issues[0]!.message),
+      expectedGot(
+        "a result matching the tool's output schema",
+        'another one',
+        formatIssues(issues),
+      ),
       { details: { issues } },
     );
   return result;
@@ -543,7 +547,7 @@ function resolved({ pending, state }: WaitingCall): ToolError {
   const did = state.is === 'open' ? '' : ` (${ACTION_OF[state.is]}${by})`;
   return new ToolError(
     'ALREADY_RESOLVED',
-    `This call has already been answered${did}. The first answer counts. To ask again, make the call again.`,
+    `This call has already been answered${did}. The first answer counts. To ask again, make the call with a new id.`,
     { details: { pendingId: pending.id } },
   );
 }
@@ -551,7 +555,7 @@ function resolved({ pending, state }: WaitingCall): ToolError {
 /** Returns the error for an approval that can't be used any more. */
 export function usedUp(id: string): ToolError {
   return invalid(
-    'This approval has been used, has expired, or is unknown to the state store. Request a new approval.',
+    'This approval has been used, has expired, or is unknown to the state store. If it was used, the call has already run or started: check before you request a new approval.',
     id,
   );
 }

@@ -1,5 +1,7 @@
+import { invalidArgument } from '../../core/issues.js';
 import { isPlainObject } from '../../core/plain-data.js';
 import type { ToolMetadataRegistry } from '../../registry/tool-metadata-registry.js';
+import { requireRegistry } from '../../selection/selection-request.js';
 import { createNameCodec, FUNCTION_NAME_RULE, GEMINI_NAME_RULE } from '../export/name-codec.js';
 
 /** A part of a message that calls a tool, or contains the result of a call. */
@@ -21,6 +23,7 @@ type Part =
  * @param messages UI or model messages of AI SDK 6 and 7, messages or items of OpenAI's two
  * interfaces and OpenAI Agents, Anthropic's messages, Gemini's contents, or LangChain's messages.
  * Anything else in the list is ignored.
+ * @throws ToolError `INVALID_ARGUMENT` if the arguments aren't a list and a registry.
  * @returns The names in the registry, even if an export has encoded them, in the order of their
  * calls. Names that no registered tool has are left out.
  */
@@ -28,6 +31,13 @@ export function openToolNames(
   messages: Iterable<unknown>,
   registry: ToolMetadataRegistry,
 ): readonly string[] {
+  requireRegistry(registry, 'openToolNames(messages, registry)');
+  if (typeof messages !== 'object' || messages === null || !(Symbol.iterator in messages))
+    throw invalidArgument(
+      'a list of messages as the first argument',
+      messages,
+      'Call openToolNames(messages, registry).',
+    );
   const open: { readonly id: unknown; readonly name: string }[] = [];
   for (const message of messages)
     for (const part of partsOf(message)) {
