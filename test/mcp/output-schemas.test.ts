@@ -107,8 +107,8 @@ describe.each([1, 2] as const)('a client of version %s of the MCP SDK', (version
     const client = CLIENTS[version]();
     const [here, there] = InMemoryTransport.createLinkedPair();
     onTestFinished(() => server.close());
-    await server.connect(there as Transport);
-    await client.connect(here as Parameters<ClientOfVersion1['connect']>[0]);
+    await server.connect(there);
+    await client.connect(here);
     const { tools } = await client.listTools();
     expect(tools).toHaveLength(registry.size);
     expect((await client.callTool({ name })).structuredContent).toEqual(OUTPUTS[name]![1]);
