@@ -1,4 +1,4 @@
-import { Client, InMemoryTransport, type Transport } from '@modelcontextprotocol/client';
+import { Client, InMemoryTransport } from '@modelcontextprotocol/client';
 import { Client as ClientOfVersion1 } from '@modelcontextprotocol/sdk/client/index.js';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { z } from 'zod';
