@@ -24,6 +24,8 @@ export function cloneFrozen<T>(value: T): T {
 }
 
 const EMPTY = {};
+/** All empty lists are the same object, because most of a tool's lists are empty. */
+const EMPTY_LIST = Object.freeze([]);
 
 function clone(value: unknown, place: string, depth: number): unknown {
   if (depth > MAX_DATA_DEPTH)
@@ -32,6 +34,7 @@ function clone(value: unknown, place: string, depth: number): unknown {
     );
   if (value === null || typeof value === 'string' || typeof value === 'boolean') return value;
   if (typeof value === 'number' && Number.isFinite(value)) return value;
+  if (Array.isArray(value) && value.length === 0) return EMPTY_LIST;
   if (Array.isArray(value))
     return Object.freeze(
       Array.from({ length: value.length }, (_, index) =>

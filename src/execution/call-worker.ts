@@ -7,6 +7,7 @@ import { onAbort } from '../core/listeners.js';
 import { digestOf, type Json } from '../core/plain-data.js';
 import { followLimits } from '../core/time-limit.js';
 import { exponentialBackoff } from '../providers/exponential-backoff.js';
+import { retryAfterOf } from '../providers/run-attempt.js';
 import type { ProviderFactory, ProviderSnapshot } from '../providers/provider.js';
 import { ProviderRouter } from '../providers/provider-router.js';
 import { requireRoutingOptions } from '../providers/router-options.js';
@@ -329,7 +330,7 @@ export class CallWorker {
    * Retries work that fails with a temporary error, after a random delay.
    *
    * Use this function only for work that is safe to repeat. The delay before attempt n + 1 is
-   * between 0 and 100 ms · 2^(n − 1), at most 2 s.
+   * between 0 and 100 ms · 2^(n − 1), at most 2 s, or longer if the service asks for it.
    */
   async #withRetries(work: () => unknown, stop: Stop): Promise<unknown> {
     const { clock, maxAttempts, random } = this.#frame;
@@ -339,7 +340,8 @@ export class CallWorker {
       } catch (error) {
         if (attempt >= maxAttempts || !isTransient(error) || stop.signal.aborted) throw error;
         const options = { baseMs: RETRY_BASE_MS, capMs: RETRY_CAP_MS, random };
-        await pauseFor(exponentialBackoff(attempt, options), clock, stop.signal);
+        const asked = retryAfterOf(error, clock.now()) ?? 0;
+        await pauseFor(Math.max(exponentialBackoff(attempt, options), asked), clock, stop.signal);
         if (stop.signal.aborted) throw error;
       }
   }

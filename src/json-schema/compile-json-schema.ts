@@ -1,8 +1,8 @@
 import { isToolError, ToolError, type Issue } from '../core/errors.js';
 import { cloneFrozen, describeValue, isPlainObject, type Json } from '../core/plain-data.js';
 import { CheckRun, type Check, type SchemaNode } from './check-run.js';
+import { DIALECT, modernSchema } from './modern-schema.js';
 import {
-  isOld,
   SchemaDocument,
   SUBSCHEMAS,
   type Path,
@@ -156,7 +156,7 @@ export function isForeign(schema: object): boolean {
  * such patterns as `pattern-unchecked`. Returns an empty list for all other schemas.
  */
 export function uncheckedPatterns(schema: object): readonly UncheckedPattern[] {
-  return isForeign(schema) ? compileJsonSchema(schema).unchecked : [];
+  return isForeign(schema) ? compile(schema).unchecked : [];
 }
 
 /**
@@ -177,6 +177,14 @@ export function compileJsonSchema(schema: object): CompiledJsonSchema {
   let known = compiled.get(schema);
   if (known === undefined) compiled.set(schema, (known = compile(schema)));
   return known;
+}
+
+/**
+ * Checks that a schema can be compiled, and keeps nothing: most tools are never called, and a
+ * compiled schema is larger than the schema itself. @throws ToolError like `compileJsonSchema`.
+ */
+export function checkJsonSchema(schema: object): void {
+  compile(schema);
 }
 
 function compile(schema: object): CompiledJsonSchema {
@@ -209,7 +217,8 @@ function issuesOf(root: SchemaNode, value: Json): readonly Issue[] {
 function copyOf(schema: object): Json {
   try {
     const copy = cloneFrozen(schema) as Json;
-    if (JSON.stringify(copy).length <= MAX_SCHEMA) return copy;
+    if (JSON.stringify(copy).length <= MAX_SCHEMA)
+      return isPlainObject(copy) ? modernSchema(copy) : copy;
   } catch (error) {
     throw refusal([
       {
@@ -268,12 +277,6 @@ function engineMatcher(engine: PatternEngine | undefined): (pattern: string) => 
   };
 }
 
-/** A schema's keywords in the form of 2020-12, and the original name of each renamed keyword. */
-interface Normalized {
-  readonly keywords: Readonly<Record<string, Json>>;
-  readonly names: Readonly<Record<string, string>>;
-}
-
 class Builder {
   readonly #document: SchemaDocument;
   readonly #matcherOf: (pattern: string) => Matcher;
@@ -291,8 +294,6 @@ class Builder {
     this.#source = source;
     this.#matcherOf = matcherOf;
     this.#document = new SchemaDocument(source);
-    for (const { path, uri } of this.#document.unknownDialects)
-      this.#refuse(path, 'a known draft (4, 6, 7, 2019-09 or 2020-12)', uri, 'Leave $schema out');
   }
 
   build(): {
@@ -348,8 +349,8 @@ class Builder {
   }
 
   #fill(node: SchemaNode, source: Plain, path: Path, home: Resource): void {
-    const { keywords, names } = this.#normalized(source, path, home);
-    const at = (keyword: string) => [...path, names[keyword] ?? keyword];
+    const keywords = this.#sound(source, path);
+    const at = (keyword: string) => [...path, keyword];
     const one = (keyword: string): SchemaNode | undefined =>
       keywords[keyword] === undefined
         ? undefined
@@ -407,6 +408,8 @@ class Builder {
         'fields',
       ),
     );
+    // Formats aren't checked, so it's open which of two branches with a format matches.
+    if (keywords['format'] !== undefined) add((_, run) => (run.unsure = true));
     if (required !== undefined) add(requires(required as readonly string[]));
     for (const [name, needs] of Object.entries(
       (dependentRequired ?? {}) as Readonly<Record<string, readonly string[]>>,
@@ -438,67 +441,25 @@ class Builder {
     if (restMembers !== undefined) node.late.push(leftMembers(restMembers));
   }
 
-  /**
-   * Converts a schema to a single dialect for all drafts, dropping keywords with invalid values.
-   */
-  #normalized(source: Plain, path: Path, { dialect }: Resource): Normalized {
-    if (isOld(dialect) && typeof source['$ref'] === 'string')
-      return { keywords: { $ref: source['$ref'] }, names: {} };
+  /** Returns a schema's keywords without those with invalid values. */
+  #sound(source: Plain, path: Path): Plain {
     // Without a prototype, a name such as `constructor` isn't mistaken for a keyword.
     const keywords = Object.assign(Object.create(null), source) as Record<string, Json>;
-    const names: Record<string, string> = {};
-    const rename = (from: string, to: string, value: Json | undefined) => {
-      delete keywords[to];
-      if (value === undefined) return;
-      keywords[to] = value;
-      names[to] = from;
-    };
-    // Draft 4 and OpenAPI 3.0 use the form {minimum: 0, exclusiveMinimum: true}.
-    for (const [exclusive, bound] of [
-      ['exclusiveMinimum', 'minimum'],
-      ['exclusiveMaximum', 'maximum'],
-    ] as const) {
-      if (keywords[exclusive] === true && typeof keywords[bound] === 'number')
-        rename(bound, exclusive, keywords[bound]);
-      else if (typeof keywords[exclusive] === 'boolean') delete keywords[exclusive];
-    }
-    const { items: each, additionalItems: rest, dependencies, type, nullable } = keywords;
-    if (Array.isArray(each)) {
-      rename('items', 'prefixItems', each as Json);
-      rename('additionalItems', 'items', rest);
-    }
-    if (isPlainObject(dependencies)) {
-      const [lists, schemas] = [true, false].map((isList) =>
-        Object.fromEntries(
-          Object.entries(dependencies as Plain).filter(
-            ([, value]) => Array.isArray(value) === isList,
-          ),
-        ),
-      );
-      rename('dependencies', 'dependentRequired', {
-        ...lists,
-        ...(keywords['dependentRequired'] as Plain | undefined),
-      });
-      rename('dependencies', 'dependentSchemas', {
-        ...schemas,
-        ...(keywords['dependentSchemas'] as Plain | undefined),
-      });
-    } else if (dependencies !== undefined)
+    const { $schema } = keywords;
+    if ($schema !== undefined && $schema !== DIALECT && (path.length === 0 || '$id' in keywords))
       this.#refuse(
-        [...path, 'dependencies'],
-        'an object of schemas or lists of names',
-        dependencies,
+        [...path, '$schema'],
+        'a known draft (4, 6, 7, 2019-09 or 2020-12)',
+        $schema,
+        'Leave $schema out',
       );
-    // `nullable` comes from OpenAPI 3.0. Drafts that don't define `nullable` ignore it.
-    if (nullable === true && type !== undefined && (dialect === 'open' || dialect === 4))
-      keywords['type'] = [...((Array.isArray(type) ? type : [type]) as Json[]), 'null'];
     for (const [keyword, value] of Object.entries(keywords)) {
       const expected = expectedValueOf(keyword, value);
       if (expected === undefined) continue;
-      this.#refuse([...path, names[keyword] ?? keyword], expected, value);
+      this.#refuse([...path, keyword], expected, value);
       delete keywords[keyword];
     }
-    return { keywords, names };
+    return keywords;
   }
 
   #reference(reference: Json, path: Path, home: Resource): SchemaNode | undefined {

@@ -7,15 +7,8 @@ export type Plain = Readonly<Record<string, Json>>;
 export interface Resource {
   readonly uri: string;
   readonly root: Json;
-  readonly dialect: Dialect;
   readonly anchors: Map<string, Plain>;
 }
-
-/**
- * The JSON Schema drafts that need different treatment. Draft 6 is read as 7, and 2019-09 as 2020-12. `open` means
- * that the document doesn't declare a draft.
- */
-type Dialect = 4 | 7 | 2020 | 'open';
 
 /** The target of a reference. */
 interface ReferenceTarget {
@@ -58,24 +51,15 @@ export const SUBSCHEMAS: ReadonlyMap<string, 'one' | 'list' | 'map' | 'one-or-li
 
 /** The URI used for a document that doesn't declare a URI. */
 const NO_URI = 'schema:///';
-const DRAFT =
-  /^https?:\/\/json-schema\.org\/(?:draft-0(?<old>[467])\/|draft\/(?:2019-09|2020-12)\/)?schema#?$/;
-const OPENAPI = /^https:\/\/spec\.openapis\.org\/oas\/3\.\d\/dialect\/[\w-]+#?$/;
-
 /** The schemas to which references can point within one document. */
 export class SchemaDocument {
   readonly root: Resource;
-  /**
-   * The unknown dialects in the document. An unknown dialect could give keywords a different
-   * meaning.
-   */
-  readonly unknownDialects: { readonly path: Path; readonly uri: Json }[] = [];
   readonly #resources = new Map<string, Resource>();
   readonly #homes = new Map<object, Resource>();
 
   /** @param source Frozen plain data, at most 64 levels deep. */
   constructor(source: Json) {
-    this.root = this.#collect(source, undefined, []);
+    this.root = this.#collect(source, undefined);
   }
 
   /** Returns the resource that contains a schema. */
@@ -105,86 +89,62 @@ export class SchemaDocument {
   }
 
   #follow(pointer: string, resource: Resource): ReferenceTarget | undefined {
-    let source = resource.root;
-    const path: (string | number)[] = [];
-    for (const step of pointer.split('/').slice(1)) {
-      const name = step.replaceAll('~1', '/').replaceAll('~0', '~');
-      if (typeof source !== 'object' || source === null || !Object.hasOwn(source, name))
-        return undefined;
-      path.push(Array.isArray(source) ? Number(name) : name);
-      source = (source as Plain)[name]!;
-    }
-    // References can also point to schemas in unknown keywords.
-    if (isPlainObject(source) && !this.#homes.has(source)) this.#collect(source, resource, path);
+    const source = pointedAt(resource.root, `#${pointer}`) as Json | undefined;
+    if (source === undefined) return undefined;
+    const path = stepsOf(pointer).map((step) => (/^\d+$/.test(step) ? Number(step) : step));
     return { source, path, resource: this.resourceOf(source, resource) };
   }
 
   /** Records the URIs and anchors of a schema and of all schemas inside it. */
-  #collect(source: Json, outer: Resource | undefined, path: Path): Resource {
-    if (!isPlainObject(source)) return outer ?? this.#resource(NO_URI, source, 'open');
-    const dialect = this.#dialectOf(source, outer, path);
-    // Before 2019-09, a reference overrides all other keywords in the same schema.
-    const id =
-      isOld(dialect) && typeof source['$ref'] === 'string'
-        ? undefined
-        : source[dialect === 4 ? 'id' : '$id'];
-    const uri =
-      typeof id === 'string' && !id.startsWith('#')
-        ? absolute(id.replace(/#$/, ''), outer?.uri ?? NO_URI)
-        : undefined;
+  #collect(source: Json, outer: Resource | undefined): Resource {
+    if (!isPlainObject(source)) return outer ?? this.#resource(NO_URI, source);
+    const { $id, $anchor, $dynamicAnchor } = source;
+    const uri = typeof $id === 'string' ? absolute($id, outer?.uri ?? NO_URI) : undefined;
     const home =
-      outer === undefined || uri !== undefined
-        ? this.#resource(uri ?? NO_URI, source, dialect)
-        : outer;
+      outer === undefined || uri !== undefined ? this.#resource(uri ?? NO_URI, source) : outer;
     this.#homes.set(source, home);
-    const names = [
-      source['$anchor'],
-      source['$dynamicAnchor'],
-      typeof id === 'string' && id.startsWith('#') ? id.slice(1) : undefined,
-    ];
-    for (const name of names)
+    for (const name of [$anchor, $dynamicAnchor])
       if (typeof name === 'string' && !home.anchors.has(name)) home.anchors.set(name, source);
     for (const keyword of Object.keys(source)) {
       const kind = SUBSCHEMAS.get(keyword);
       if (kind === undefined) continue;
       const value = source[keyword] as Json;
       if (kind === 'one' || (kind === 'one-or-list' && !Array.isArray(value)))
-        this.#collect(value, home, [...path, keyword]);
+        this.#collect(value, home);
       else if (typeof value === 'object' && value !== null)
-        for (const [name, each] of Object.entries<Json>(value as Plain))
-          this.#collect(each, home, [...path, keyword, Array.isArray(value) ? Number(name) : name]);
+        for (const each of Object.values<Json>(value as Plain)) this.#collect(each, home);
     }
     return home;
   }
 
-  #resource(uri: string, root: Json, dialect: Dialect): Resource {
+  #resource(uri: string, root: Json): Resource {
     const known = this.#resources.get(uri);
     if (known !== undefined) return known;
-    const resource: Resource = { uri, root, dialect, anchors: new Map() };
+    const resource: Resource = { uri, root, anchors: new Map() };
     this.#resources.set(uri, resource);
     return resource;
   }
+}
 
-  #dialectOf(source: Plain, outer: Resource | undefined, path: Path): Dialect {
-    const uri = Object.hasOwn(source, '$schema') ? source['$schema'] : undefined;
-    if (uri === undefined || (outer !== undefined && typeof source['$id'] !== 'string'))
-      return outer?.dialect ?? 'open';
-    const draft = typeof uri === 'string' ? DRAFT.exec(uri) : null;
-    if (draft === null && !(typeof uri === 'string' && OPENAPI.test(uri)))
-      this.unknownDialects.push({ path: [...path, '$schema'], uri });
-    const old = draft?.groups?.['old'];
-    return old === undefined ? 2020 : old === '4' ? 4 : 7;
+/** Returns the value at a local reference (`#/$defs/name`, RFC 6901), or `undefined`. */
+export function pointedAt(root: unknown, reference: string): unknown {
+  let at = root;
+  for (const step of stepsOf(decode(reference) ?? reference)) {
+    if (typeof at !== 'object' || at === null || !Object.hasOwn(at, step)) return undefined;
+    at = (at as Plain)[step];
   }
+  return at;
 }
 
-/** Returns true for the drafts in which a reference replaces the schema that contains it. */
-export function isOld(dialect: Dialect): boolean {
-  return dialect === 4 || dialect === 7;
+/** Returns the keys in a JSON pointer. */
+function stepsOf(pointer: string): readonly string[] {
+  const steps = pointer.split('/').slice(1);
+  return steps.map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'));
 }
 
-function decode(fragment: string): string | undefined {
+function decode(text: string): string | undefined {
   try {
-    return decodeURIComponent(fragment);
+    return decodeURIComponent(text);
   } catch {
     return undefined;
   }

@@ -3,6 +3,7 @@ import { isPlainObject } from '../core/plain-data.js';
 import { withoutSecrets } from '../core/public-message.js';
 import { audio, image, text } from '../tool/content.js';
 import { fail, ok, type ToolResult } from '../tool/outcome.js';
+import type { Parameter } from './operations.js';
 import { boundedBytes } from './read-document.js';
 
 /** The maximum number of bytes of a response that are read: 4 MiB. */
@@ -11,6 +12,15 @@ const MOST_BYTES = 4 * 2 ** 20;
 const LONGEST_ERROR = 2_000;
 /** The status codes of failures that may be temporary. */
 const TRANSIENT = new Set([408, 425, 429, 502, 503, 504]);
+
+/** A call whose answer is read. */
+interface AnsweredCall {
+  readonly isReadonly: boolean;
+  readonly needsCredentials: boolean;
+  /** The credentials that were sent. Some APIs repeat them. */
+  readonly secrets: readonly string[];
+  readonly parameters: readonly Parameter[];
+}
 
 /**
  * Converts an HTTP response to a tool's result: JSON becomes the value, text becomes text, and
@@ -22,16 +32,16 @@ const TRANSIENT = new Set([408, 425, 429, 502, 503, 504]);
  *
  * @throws ToolError `PROVIDER_UNAVAILABLE` for such a response.
  */
-export async function readAnswer(
-  response: Response,
-  call: { readonly isReadonly: boolean; readonly needsCredentials: boolean },
-): Promise<ToolResult> {
+export async function readAnswer(response: Response, call: AnsweredCall): Promise<ToolResult> {
   const { bytes, isCut } = await boundedBytes(response, MOST_BYTES);
   const mediaType = (response.headers.get('content-type') ?? '')
     .split(';')[0]!
     .trim()
     .toLowerCase();
-  const body = new TextDecoder().decode(bytes);
+  const body = call.secrets.reduce(
+    (all, secret) => all.replaceAll(secret, '[secret]'),
+    new TextDecoder().decode(bytes),
+  );
   const value = mediaType === '' || isJson(mediaType) ? jsonOr(body) : body;
   if (!response.ok) return failed(response, value, call);
   if (bytes.length === 0) return ok({ status: response.status });
@@ -42,7 +52,7 @@ export async function readAnswer(
     return ok({ mediaType, bytes: bytes.length }, { content: [content] });
   }
   if (body.includes('\u0000')) return ok({ mediaType, bytes: bytes.length });
-  const next = nextPage(response);
+  const next = nextPage(response, call.parameters);
   const notes = [
     isCut &&
       'The response is larger than 4 MiB, and only the start was read. Request less at a time.',
@@ -68,10 +78,7 @@ function jsonOr(body: string): unknown {
 function failed(
   { status, statusText, headers }: Response,
   body: unknown,
-  {
-    isReadonly,
-    needsCredentials,
-  }: { readonly isReadonly: boolean; readonly needsCredentials: boolean },
+  { isReadonly, needsCredentials }: AnsweredCall,
 ): ToolResult {
   const said = isPlainObject(body)
     ? [body['message'], body['error'], body['detail'], body['title']].find(
@@ -86,12 +93,11 @@ function failed(
     status >= 300 && status < 400 && ' It redirects to another address, which is not followed.',
   ].filter((part) => typeof part === 'string');
   const message = reason.join('');
-  if (isReadonly && TRANSIENT.has(status)) {
-    const retryAfter = headers.get('retry-after');
+  if (isReadonly && TRANSIENT.has(status))
     throw new ToolError('PROVIDER_UNAVAILABLE', message, {
-      details: { status, ...(retryAfter !== null && { retryAfter }) },
+      details: { status },
+      cause: { headers },
     });
-  }
   const shown = typeof body === 'string' ? body : JSON.stringify(body);
   return fail(message, {
     status,
@@ -101,11 +107,18 @@ function failed(
 
 /**
  * Returns the arguments that request the next page, such as `page=2`. They come from the query of
- * the next URL in the `Link` header.
+ * the next URL in the `Link` header, which can also contain a credential. So only parameters that
+ * models fill in are shown.
  */
-function nextPage({ headers, url }: Response): string | undefined {
+function nextPage(
+  { headers, url }: Response,
+  parameters: readonly Parameter[],
+): string | undefined {
   const link = /<([^<>]{1,4096})>\s*;[^,<]*\brel="?next\b/.exec(headers.get('link') ?? '')?.[1];
   if (link === undefined || !URL.canParse(link, url || 'http://localhost')) return undefined;
-  const { search } = new URL(link, url || 'http://localhost');
-  return search.slice(1, 501) || undefined;
+  const { searchParams } = new URL(link, url || 'http://localhost');
+  const shown = parameters
+    .filter((each) => each.in === 'query' && searchParams.has(each.name))
+    .map(({ argument, name }) => `${argument}=${searchParams.getAll(name).join(',')}`);
+  return shown.join('&').slice(0, 500) || undefined;
 }

@@ -14,15 +14,19 @@ export type Credentials = Readonly<
   >
 >;
 
-/** Adds credentials to a request. Models never see them. */
+/**
+ * Adds credentials to a request. Models never see them. @returns The texts to remove from
+ * responses.
+ */
 export type Authorize = (
   request: { readonly headers: Headers; readonly url: URL },
   context: ToolContext,
-) => Promise<void>;
+) => Promise<readonly string[]>;
 
 /** Returns a document's security schemes by name. */
 export function schemesOf(root: Part): Readonly<Record<string, Part>> {
-  const schemes = partAt(root, root['components'])['securitySchemes'];
+  const schemes =
+    root['securityDefinitions'] ?? partAt(root, root['components'])['securitySchemes'];
   if (!isPlainObject(schemes)) return {};
   return Object.fromEntries(
     Object.keys(schemes).map((name) => [name, partAt(root, schemes[name])]),
@@ -49,28 +53,37 @@ export function authorizationFor(
   const names = ready.find((each) => each.length > 0) ?? (security.length === 0 ? [] : ready[0]);
   if (names === undefined) return undefined;
   return async (request, context) => {
+    const secrets: string[] = [];
     for (const name of names) {
       const given = credentials[name]!;
       const credential = typeof given === 'function' ? await given(context) : given;
-      if (credential !== undefined) place(request, schemes[name] ?? {}, credential);
+      if (credential === undefined) continue;
+      const secret = place(request, schemes[name] ?? {}, credential);
+      secrets.push(secret, encodeURIComponent(secret));
+      if (typeof credential !== 'string') secrets.push(credential.password);
     }
+    // A shorter text would also occur by chance.
+    return secrets.filter((secret) => secret.length > 5);
   };
 }
 
+/** Adds a credential to a request, and returns it as it's sent. */
 function place(
   { headers, url }: { readonly headers: Headers; readonly url: URL },
   scheme: Part,
   credential: Credential,
-): void {
-  if (typeof credential !== 'string' || String(scheme['scheme']).toLowerCase() === 'basic') {
+): string {
+  const kind = String(scheme['type'] === 'basic' ? 'basic' : scheme['scheme']).toLowerCase();
+  if (typeof credential !== 'string' || kind === 'basic') {
     const pair =
       typeof credential === 'string' ? credential : `${credential.username}:${credential.password}`;
-    headers.set('authorization', `Basic ${Buffer.from(pair).toString('base64')}`);
-    return;
+    const encoded = Buffer.from(pair).toString('base64');
+    headers.set('authorization', `Basic ${encoded}`);
+    return encoded;
   }
   if (scheme['type'] !== 'apiKey') {
     headers.set('authorization', `Bearer ${credential}`);
-    return;
+    return credential;
   }
   const name = String(scheme['name']);
   if (scheme['in'] === 'query') url.searchParams.set(name, credential);
@@ -78,6 +91,7 @@ function place(
     const pair = `${name}=${encodeURIComponent(credential)}`;
     headers.set('cookie', [headers.get('cookie'), pair].filter(Boolean).join('; '));
   } else headers.set(name, credential);
+  return credential;
 }
 
 const LOOKS_SECRET = /^(?:(?:access|auth)_?)?token$|^api_?key$/i;

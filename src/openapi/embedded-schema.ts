@@ -2,7 +2,7 @@ import { expectedGot } from '../core/issues.js';
 import { isPlainObject } from '../core/plain-data.js';
 import { withoutHidden } from '../core/visible-text.js';
 import { SUBSCHEMAS } from '../json-schema/schema-document.js';
-import { listOf, partAt, resolveReference, type Part } from './read-document.js';
+import { listOf, partAt, targetOf, type Part } from './read-document.js';
 
 /** Matches keywords that don't help models to fill in arguments. */
 const UNUSED = /^(?:x-.*|xml|externalDocs|examples?|discriminator|\$schema)$/;
@@ -42,7 +42,7 @@ export function embedSchema(root: Part, source: Part, report: (change: string) =
   let left = MOST_CHARACTERS;
 
   function referTo(reference: string): Part {
-    const target = resolveReference(root, reference);
+    const target = targetOf(root, reference);
     if (!names.has(reference) && target === undefined) {
       report(
         expectedGot(
@@ -65,12 +65,20 @@ export function embedSchema(root: Part, source: Part, report: (change: string) =
 
   function copyOf(value: unknown): unknown {
     if (!isPlainObject(value)) return typeof value === 'boolean' ? value : {};
-    const { $ref, ...keywords } = value;
+    const { $ref, oneOf, ...keywords } = branchesNamed(value);
     const copy: Record<string, unknown> = {};
     const properties = isPlainObject(keywords['properties']) ? keywords['properties'] : {};
     const isSent = (name: unknown) => partAt(root, properties[String(name)])['readOnly'] !== true;
     for (const [keyword, inner] of Object.entries(keywords))
-      if (!UNUSED.test(keyword)) copy[keyword] = member(keyword, inner, isSent);
+      if (!UNUSED.test(keyword) && !isEmptyText(keyword, inner))
+        copy[keyword] = member(keyword, inner, isSent);
+    // Few documents mean that exactly one branch may match, and the API checks it in any case.
+    if (Array.isArray(oneOf)) {
+      const anyOf = oneOf.map(copyOf);
+      if (copy['anyOf'] === undefined) copy['anyOf'] = anyOf;
+      else copy['allOf'] = [...listOf(copy['allOf']), { anyOf }];
+    }
+    if (keywords['x-nullable'] === true) copy['nullable'] = true;
     if (isFile(value)) return { ...FILE, ...pick(copy, 'description') };
     return typeof $ref === 'string' ? { ...copy, ...referTo($ref) } : copy;
   }
@@ -99,15 +107,52 @@ export function embedSchema(root: Part, source: Part, report: (change: string) =
       report(`Its schema is too large, so definitions beyond 64 KiB are left out. ${ANY}`);
       break;
     }
-    $defs[name] = copyOf(resolveReference(root, reference));
+    $defs[name] = copyOf(targetOf(root, reference));
     left -= JSON.stringify($defs[name]).length;
   }
   return names.size === 0 ? schema : { ...schema, $defs };
 }
 
+/** Returns true for a title or description without text. Some documents contain `null`. */
+function isEmptyText(keyword: string, value: unknown): boolean {
+  return /^(?:title|description)$/.test(keyword) && !(typeof value === 'string' && value.trim());
+}
+
+/**
+ * Adds the values of a discriminator to the branches that they choose, so that models see them.
+ * Without a mapping, the branches themselves say which values they have.
+ */
+function branchesNamed(schema: Part): Part {
+  const { propertyName, mapping } = (schema['discriminator'] ?? {}) as Part;
+  if (typeof propertyName !== 'string' || !isPlainObject(mapping)) return schema;
+  const named = (branch: unknown): unknown => {
+    const reference = isPlainObject(branch) ? branch['$ref'] : undefined;
+    if (typeof reference !== 'string') return branch;
+    const values = Object.keys(mapping).filter(
+      (value) => mapping[value] === reference || reference.endsWith(`/${String(mapping[value])}`),
+    );
+    return values.length === 0
+      ? branch
+      : {
+          $ref: reference,
+          properties: { [propertyName]: { enum: values } },
+          required: [propertyName],
+        };
+  };
+  const lists = ['oneOf', 'anyOf'].filter((keyword) => Array.isArray(schema[keyword]));
+  return {
+    ...schema,
+    ...Object.fromEntries(lists.map((keyword) => [keyword, listOf(schema[keyword]).map(named)])),
+  };
+}
+
 function isFile(schema: Part): boolean {
-  const { format, contentMediaType, contentEncoding } = schema;
-  return format === 'binary' || (contentMediaType !== undefined && contentEncoding === undefined);
+  const { type, format, contentMediaType, contentEncoding } = schema;
+  return (
+    type === 'file' ||
+    format === 'binary' ||
+    (contentMediaType !== undefined && contentEncoding === undefined)
+  );
 }
 
 function pick(part: Part, key: string): Part {

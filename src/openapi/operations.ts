@@ -1,11 +1,13 @@
 import { expectedGot } from '../core/issues.js';
-import { isPlainObject } from '../core/plain-data.js';
+import { describeValue, isPlainObject } from '../core/plain-data.js';
 import { withoutHidden } from '../core/visible-text.js';
 import { isCredential } from './credentials.js';
 import { embedSchema } from './embedded-schema.js';
-import { listOf, partAt, type Part } from './read-document.js';
+import { listOf, partAt, targetOf, type Part } from './read-document.js';
 
-const METHODS = ['get', 'head', 'options', 'post', 'put', 'patch', 'delete'] as const;
+const METHODS = /^(?:get|head|options|post|put|patch|delete)$/;
+/** The fields of a path item that aren't operations. */
+const NO_OPERATIONS = /^(?:\$ref|summary|description|servers|parameters|x-.*)$/;
 
 /** A parameter of the request: its argument, its location, and the style of its value. */
 export interface Parameter {
@@ -15,7 +17,8 @@ export interface Parameter {
   readonly name: string;
   readonly in: 'path' | 'query' | 'header';
   /** The style of the value. Parameters with a media type have the style `json`. */
-  readonly style: 'simple' | 'form' | 'spaceDelimited' | 'pipeDelimited' | 'deepObject' | 'json';
+  readonly style:
+    'simple' | 'form' | 'spaceDelimited' | 'tabDelimited' | 'pipeDelimited' | 'deepObject' | 'json';
   readonly explode: boolean;
 }
 
@@ -23,6 +26,8 @@ export interface Parameter {
 interface Body {
   readonly mediaType: string;
   readonly kind: 'json' | 'form' | 'multipart' | 'text' | 'binary';
+  /** The encoding of each field of a form. */
+  readonly encoding: Part;
 }
 
 /** An operation in a document, with everything that its tool needs. */
@@ -36,6 +41,8 @@ export interface Operation {
   readonly path: string;
   readonly tags: readonly string[];
   readonly description: string;
+  /** The first words of its id, its summary and the end of its path, in lowercase. */
+  readonly verbs: readonly string[];
   readonly isDeprecated: boolean;
   readonly inputSchema: Part;
   readonly parameters: readonly Parameter[];
@@ -53,49 +60,90 @@ export interface Operation {
 /** Returns the operations in a document, in order. */
 export function operationsOf(root: Part): readonly Operation[] {
   const counts = new Map<string, number>();
-  return Object.entries(root['paths'] as Part).flatMap(([path, value]) => {
-    const item = partAt(root, value);
-    return METHODS.filter((method) => isPlainObject(item[method])).map((method) => {
-      const operation = readOperation(root, path, method, item);
+  return Object.entries(root['paths'] as Part)
+    .flatMap(([path, item]) => inPath(root, path, item))
+    .map((operation) => {
       const count = (counts.get(operation.name) ?? 0) + 1;
       counts.set(operation.name, count);
       return count === 1 ? operation : { ...operation, name: `${operation.name}_${count}` };
     });
-  });
+}
+
+/** Returns the operations of a path. What isn't a readable operation is refused with a reason. */
+function inPath(root: Part, path: string, value: unknown): readonly Operation[] {
+  const wrong = path.startsWith('/')
+    ? unreadable(root, value, 'a path item')
+    : expectedGot('a path that begins with "/"', JSON.stringify(path));
+  if (wrong !== undefined) return [refusedOperation(path, '*', wrong)];
+  const item = partAt(root, value);
+  return Object.keys(item)
+    .filter((method) => !NO_OPERATIONS.test(method))
+    .map((method) => {
+      const reason = METHODS.test(method)
+        ? unreadable(root, item[method], 'an operation')
+        : expectedGot('get, head, options, post, put, patch or delete', JSON.stringify(method));
+      return reason === undefined
+        ? readOperation(root, path, method, item)
+        : refusedOperation(path, method, reason);
+    });
+}
+
+/** Explains why a part of the document can't be read, or returns `undefined`. */
+function unreadable(root: Part, value: unknown, what: string): string | undefined {
+  if (!isPlainObject(value)) return expectedGot(what, describeValue(value));
+  const { $ref } = value;
+  return typeof $ref !== 'string' || isPlainObject(targetOf(root, $ref))
+    ? undefined
+    : expectedGot(
+        `a reference to ${what} inside the document`,
+        JSON.stringify(withoutHidden($ref.slice(0, 200))),
+      );
+}
+
+function refusedOperation(path: string, method: string, refused: string): Operation {
+  return {
+    name: nameOf(`${method}_${path.slice(1)}`),
+    method: method.toUpperCase(),
+    path,
+    tags: [],
+    description: '',
+    verbs: [],
+    isDeprecated: false,
+    inputSchema: {},
+    parameters: [],
+    body: undefined,
+    security: [],
+    extension: {},
+    changes: [],
+    refused,
+  };
 }
 
 function readOperation(root: Part, path: string, method: string, item: Part): Operation {
   const own = partAt(root, item[method]);
-  const requestBody = partAt(root, own['requestBody']);
+  const given = parametersOf(root, item, own);
+  const requestBody = requestBodyOf(root, own, given);
   const [body, bodySchema] = readBody(root, requestBody);
-  const properties: Record<string, unknown> = { ...(body && { body: bodySchema }) };
-  const required = body && requestBody['required'] === true ? ['body'] : [];
-  const parameters: Parameter[] = [];
-  const changes: string[] = [];
-  let refused = otherServer(root, item, own);
-  for (const given of parametersOf(root, item, own)) {
-    const isRequired = given['required'] === true;
-    const wrong = wrongParameter(given);
-    if (wrong !== undefined) {
-      if (isRequired) refused ??= wrong;
-      else changes.push(`${wrong} It's left out.`);
-      continue;
-    }
-    const parameter = readParameter(given, properties);
-    properties[parameter.argument] = schemaOf(given);
-    if (isRequired) required.push(parameter.argument);
-    parameters.push(parameter);
-  }
-  const input = { type: 'object', properties, required, additionalProperties: false };
-  const inputSchema = embedSchema(root, input, (change) => void changes.push(change));
+  const input = new Input(root, body && { body: bodySchema });
+  if (body && requestBody['required'] === true) input.required.push('body');
+  for (const parameter of given) if (!IN_BODY.test(String(parameter['in']))) input.add(parameter);
+  const { properties, required, parameters, changes } = input;
+  const inputSchema = embedSchema(
+    root,
+    { type: 'object', properties, required, additionalProperties: false },
+    (change) => void changes.push(change),
+  );
+  const refused = otherServer(root, item, own) ?? input.refused ?? undeclared(path, parameters);
   const [summary, details] = [plainText(own['summary']), plainText(own['description'])];
   const call = `${method.toUpperCase()} ${path}`;
+  const id = typeof own['operationId'] === 'string' ? own['operationId'] : '';
   return {
-    name: nameOf(own['operationId']) || nameOf(`${method}_${path.slice(1)}`),
+    name: nameOf(id) || nameOf(`${method}_${path.slice(1)}`),
     method: method.toUpperCase(),
     path,
     tags: listOf(own['tags']).map(plainText).filter(Boolean),
     description: [...new Set([summary, details])].filter(Boolean).join('\n\n') || call,
+    verbs: verbsOf(id, summary || details, path),
     isDeprecated: own['deprecated'] === true,
     inputSchema,
     parameters,
@@ -105,6 +153,65 @@ function readOperation(root: Part, path: string, method: string, item: Part): Op
     changes,
     ...(refused !== undefined && { refused }),
   };
+}
+
+/** Collects the parameters of an operation as a tool's input. */
+class Input {
+  readonly properties: Record<string, unknown>;
+  readonly required: string[] = [];
+  readonly parameters: Parameter[] = [];
+  readonly changes: string[] = [];
+  refused: string | undefined;
+
+  constructor(
+    readonly root: Part,
+    properties: Part | undefined,
+  ) {
+    this.properties = { ...properties };
+  }
+
+  add(given: Part): void {
+    // A request without a part of its path would go to another place.
+    const isRequired = given['required'] === true || given['in'] === 'path';
+    const wrong = wrongParameter(given);
+    if (wrong !== undefined) {
+      if (isRequired) this.refused ??= wrong;
+      else this.changes.push(`${wrong} It's left out.`);
+      return;
+    }
+    const parameter = readParameter(given, this.properties);
+    this.properties[parameter.argument] = schemaOf(given);
+    if (isRequired) this.required.push(parameter.argument);
+    this.parameters.push(parameter);
+  }
+}
+
+/** Explains which part of a path no parameter fills, or returns `undefined`. */
+function undeclared(path: string, parameters: readonly Parameter[]): string | undefined {
+  const names = parameters.filter((each) => each.in === 'path').map(({ name }) => name);
+  const missing = [...path.matchAll(/\{([^{}]+)\}/g)].find(([, name]) => !names.includes(name!));
+  return missing && expectedGot(`a parameter for ${missing[0]} in the path`, 'none');
+}
+
+/** Returns the words at the places where people write what an operation does. */
+function verbsOf(id: string, summary: string, path: string): readonly string[] {
+  const words = (text: string) =>
+    text
+      .replace(/([a-z0-9])([A-Z])/g, '$1 $2')
+      .toLowerCase()
+      .split(/[^a-z]+/)
+      .filter(Boolean);
+  const [method, second] = words(id);
+  const segment = path.split(/[/=]/).findLast((each) => each !== '' && !each.includes('{'));
+  return [
+    // AWS writes GET_DeleteUser.
+    /^(?:GET|POST)_/.test(id) ? second : method,
+    // "Permanently deletes a user."
+    words(summary)
+      .find((word) => !word.endsWith('ly'))
+      ?.replace(/s$/, ''),
+    words(segment ?? '')[0],
+  ].filter((word) => word !== undefined);
 }
 
 function nameOf(id: unknown): string {
@@ -130,15 +237,65 @@ function plainText(value: unknown): string {
  * so such an operation must be loaded separately.
  */
 function otherServer(root: Part, item: Part, own: Part): string | undefined {
-  // The upgrade to OpenAPI 3.1 may add `https:` to copies of an address.
   const urlOf = (servers: unknown) => {
     const { url } = partAt(root, listOf(servers)[0]);
+    // Documents list the same server with and without its protocol.
     return typeof url === 'string' ? url.replace(/^https?:/, '') : '';
   };
   const url = urlOf(own['servers'] ?? item['servers']);
   return url === '' || url === urlOf(root['servers'])
     ? undefined
     : 'The operation uses a different server. Load the document again with that server as baseUrl, and include only this operation.';
+}
+
+/** The places of parameters that Swagger 2 sends in the body. */
+const IN_BODY = /^(?:body|formData)$/;
+
+/** Returns the request body. In Swagger 2, it's one parameter, or one for each field of a form. */
+function requestBodyOf(root: Part, own: Part, parameters: readonly Part[]): Part {
+  if (own['requestBody'] !== undefined) return partAt(root, own['requestBody']);
+  const types = listOf(own['consumes'] ?? root['consumes']).map(String);
+  const whole = parameters.find((each) => each['in'] === 'body');
+  if (whole !== undefined) {
+    const { schema } = whole;
+    const content = (types.length > 0 ? types : ['application/json']).map((type) => [
+      type,
+      { schema },
+    ]);
+    return { ...whole, content: Object.fromEntries(content) as Part };
+  }
+  const fields = parameters.filter((each) => each['in'] === 'formData');
+  if (fields.length === 0) return {};
+  const byName = (valueOf: (field: Part) => unknown) =>
+    Object.fromEntries(fields.map((field) => [String(field['name']), valueOf(field)]));
+  const required = fields.filter((field) => field['required'] === true);
+  const schema = {
+    type: 'object',
+    properties: byName(schemaOf),
+    required: required.map(({ name }) => name),
+  };
+  const isMultipart =
+    fields.some(({ type }) => type === 'file') ||
+    (types.includes('multipart/form-data') && !types.includes('application/x-www-form-urlencoded'));
+  const type = isMultipart ? 'multipart/form-data' : 'application/x-www-form-urlencoded';
+  return {
+    required: required.length > 0,
+    content: { [type]: { schema, encoding: byName((field) => styleOf(field) ?? {}) } },
+  };
+}
+
+/** The styles of lists in Swagger 2. */
+const COLLECTIONS: Readonly<Record<string, Part>> = {
+  csv: { style: 'form', explode: false },
+  multi: { style: 'form', explode: true },
+  ssv: { style: 'spaceDelimited', explode: false },
+  tsv: { style: 'tabDelimited', explode: false },
+  pipes: { style: 'pipeDelimited', explode: false },
+};
+
+/** Returns the style of a list in Swagger 2, or `undefined` for other parameters. */
+function styleOf({ type, collectionFormat = 'csv' }: Part): Part | undefined {
+  return type === 'array' ? COLLECTIONS[String(collectionFormat)] : undefined;
 }
 
 /** The headers that the request itself sets (OpenAPI 3.1, Parameter Object). */
@@ -187,21 +344,29 @@ function wrongParameter({ name, in: place, style, content }: Part): string | und
 
 function readParameter(given: Part, taken: Part): Parameter {
   const [name, place] = [String(given['name']), given['in'] as Parameter['in']];
+  const { style: own, explode } = (place === 'query' && styleOf(given)) || given;
   const fit = name.replace(/[^A-Za-z0-9_.-]+/g, '_').slice(0, 64);
-  const style = (given['style'] ?? STYLES[place][0]) as Parameter['style'];
+  const style = (own ?? STYLES[place][0]) as Parameter['style'];
   return {
     argument: fit === 'body' || Object.hasOwn(taken, fit) ? `${place}_${fit}` : fit,
     name,
     in: place,
     style: given['content'] === undefined ? style : 'json',
-    explode: typeof given['explode'] === 'boolean' ? given['explode'] : style === 'form',
+    explode: typeof explode === 'boolean' ? explode : style === 'form',
   };
 }
 
-function schemaOf({ schema, content, description }: Part): unknown {
+/** The fields of a Swagger 2 parameter that aren't part of its schema. */
+const NO_SCHEMA = /^(?:name|in|required|collectionFormat|allowEmptyValue)$/;
+
+/** Returns a parameter's schema. In Swagger 2, the keywords are in the parameter itself. */
+function schemaOf(parameter: Part): unknown {
+  const { schema, content, description } = parameter;
   const [media] = isPlainObject(content) ? Object.values(content) : [{ schema }];
+  if (schema === undefined && content === undefined)
+    return Object.fromEntries(Object.entries(parameter).filter(([key]) => !NO_SCHEMA.test(key)));
   const own = isPlainObject(media) && isPlainObject(media['schema']) ? media['schema'] : {};
-  return { ...own, ...(typeof description === 'string' && { description }) };
+  return { ...own, ...(plainText(description) && { description }) };
 }
 
 /**
@@ -224,12 +389,16 @@ function readBody(root: Part, { content, description }: Part): [Body?, Part?] {
   for (const [kind, pattern] of BODIES) {
     const type = types.find((each) => pattern.test(each.toLowerCase()));
     if (type === undefined) continue;
-    const given = partAt(root, (content as Part)[type])['schema'];
+    const { schema: given, encoding } = partAt(root, (content as Part)[type]);
     const schema =
       kind === 'text' ? { type: 'string' } : kind === 'binary' ? { format: 'binary' } : given;
     const text = plainText(description);
     return [
-      { mediaType: type === '*/*' ? 'application/json' : type, kind },
+      {
+        mediaType: type === '*/*' ? 'application/json' : type,
+        kind,
+        encoding: partAt(root, encoding),
+      },
       { ...(isPlainObject(schema) && schema), ...(text && { description: text }) },
     ];
   }

@@ -1,13 +1,13 @@
-import { upgrade } from '@scalar/openapi-upgrader';
 import { readFile } from 'node:fs/promises';
 import { parse as parseYaml } from 'yaml';
 import { ToolError } from '../core/errors.js';
 import { describeValue, isPlainObject } from '../core/plain-data.js';
+import { pointedAt } from '../json-schema/schema-document.js';
 
 /** Any object in the document. In an invalid document, required fields may be `undefined`. */
 export type Part = Readonly<Record<string, unknown>>;
 
-/** An API description, upgraded to OpenAPI 3.1. */
+/** An API description. */
 export interface ApiDocument {
   readonly root: Part;
   /** The URL from which the document was fetched. Relative server URLs are resolved against it. */
@@ -21,8 +21,7 @@ export interface ApiDocument {
 const MOST_BYTES = 64 * 2 ** 20;
 
 /**
- * Reads an OpenAPI 3.1, OpenAPI 3.0 or Swagger 2 document and upgrades it to 3.1. The text can be
- * JSON or YAML.
+ * Reads an OpenAPI 3.1, OpenAPI 3.0 or Swagger 2 document. The text can be JSON or YAML.
  *
  * @param source The parsed document, its http(s) URL, or its file path.
  * @throws ToolError `INVALID_ARGUMENT` if the document can't be read or isn't an API description.
@@ -32,8 +31,8 @@ export async function readDocument(
   fetchUrl: typeof fetch,
 ): Promise<ApiDocument> {
   const address = source instanceof URL ? source.href : source;
-  if (typeof address !== 'string') return { root: upgraded(structuredCopy(address)) };
-  if (!/^https?:\/\//i.test(address)) return { root: upgraded(parse(await textOf(address))) };
+  if (typeof address !== 'string') return { root: checked(structuredCopy(address)) };
+  if (!/^https?:\/\//i.test(address)) return { root: checked(parse(await textOf(address))) };
   const response = await fetchUrl(address, { signal: AbortSignal.timeout(30_000) }).catch(
     (cause: unknown) => {
       throw unreadable(`couldn't fetch ${address}`, 'Check the address.', cause);
@@ -44,7 +43,7 @@ export async function readDocument(
   const bytes = await boundedBytes(response, MOST_BYTES);
   if (bytes.isCut) throw unreadable('the document has more than 64 MiB', 'Load a smaller one.');
   const text = new TextDecoder().decode(bytes.bytes);
-  return { root: upgraded(parse(text)), url: new URL(response.url || address) };
+  return { root: checked(parse(text)), url: new URL(response.url || address) };
 }
 
 async function textOf(file: string): Promise<string> {
@@ -81,7 +80,7 @@ function structuredCopy(document: object): unknown {
   }
 }
 
-function upgraded(document: unknown): Part {
+function checked(document: unknown): Part {
   if (!isPlainObject(document))
     throw unreadable(`got ${describeValue(document)}`, 'Pass an object, a URL or a file.');
   const version = document['openapi'] ?? document['swagger'];
@@ -90,24 +89,8 @@ function upgraded(document: unknown): Part {
       `the version is ${describeValue(version)}`,
       'Use Swagger 2.0, OpenAPI 3.0 or OpenAPI 3.1.',
     );
-  try {
-    if (version === '2.0') nameNullable(document);
-    const root = upgrade(document, '3.1') as unknown;
-    if (isPlainObject(root) && isPlainObject(root['paths'])) return root;
-  } catch (cause) {
-    throw unreadable("it couldn't be upgraded to 3.1", 'Validate the document first.', cause);
-  }
-  throw unreadable('it has no paths', 'it has no paths');
-}
-
-/**
- * Renames `x-nullable`. It's a Swagger 2 extension with the meaning of `nullable` in OpenAPI 3.0.
- */
-function nameNullable(part: object): void {
-  if (!Array.isArray(part) && (part as Part)['x-nullable'] === true)
-    Object.assign(part, { nullable: true });
-  for (const inner of Object.values(part) as unknown[])
-    if (typeof inner === 'object' && inner !== null) nameNullable(inner);
+  if (isPlainObject(document['paths'])) return document;
+  throw unreadable('it has no paths', 'Pass a document that describes operations.');
 }
 
 function unreadable(what: string, advice: string, cause?: unknown): ToolError {
@@ -135,27 +118,9 @@ export async function boundedBytes(
   return { bytes: Buffer.concat(chunks), isCut: size > most };
 }
 
-/**
- * Returns the object at a local reference (`#/components/…`, RFC 6901), or `undefined` if the
- * document doesn't contain it.
- */
-export function resolveReference(root: Part, reference: string): unknown {
-  if (!reference.startsWith('#/')) return undefined;
-  let at: unknown = root;
-  for (const step of reference.slice(2).split('/')) {
-    const name = decoded(step).replaceAll('~1', '/').replaceAll('~0', '~');
-    if (typeof at !== 'object' || at === null || !Object.hasOwn(at, name)) return undefined;
-    at = (at as Part)[name];
-  }
-  return at;
-}
-
-function decoded(step: string): string {
-  try {
-    return decodeURIComponent(step);
-  } catch {
-    return step;
-  }
+/** Returns the target of a reference, or `undefined` if the document doesn't contain it. */
+export function targetOf(root: Part, reference: string): unknown {
+  return reference.startsWith('#/') ? pointedAt(root, reference) : undefined;
 }
 
 /**
@@ -168,7 +133,7 @@ export function partAt(root: Part, value: unknown): Part {
     if (!isPlainObject(part)) return {};
     const { $ref } = part;
     if (typeof $ref !== 'string') return part;
-    part = resolveReference(root, $ref);
+    part = targetOf(root, $ref);
   }
   return {};
 }

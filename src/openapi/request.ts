@@ -2,6 +2,7 @@ import { ToolError } from '../core/errors.js';
 import { expectedGot } from '../core/issues.js';
 import { isPlainObject } from '../core/plain-data.js';
 import type { Operation, Parameter } from './operations.js';
+import { partAt, type Part } from './read-document.js';
 
 /** A request that hasn't been authorized and sent yet. */
 export interface ApiRequest {
@@ -11,6 +12,9 @@ export interface ApiRequest {
   readonly body?: string | Uint8Array<ArrayBuffer> | FormData;
 }
 
+/** The parts of an operation that its requests need. */
+export type Callable = Pick<Operation, 'name' | 'method' | 'path' | 'parameters' | 'body'>;
+
 type Input = Readonly<Record<string, unknown>>;
 
 /**
@@ -18,7 +22,7 @@ type Input = Readonly<Record<string, unknown>>;
  *
  * @throws ToolError `INVALID_INPUT` if an argument would take the request outside the base URL.
  */
-export function requestFor(operation: Operation, baseUrl: URL, input: Input): ApiRequest {
+export function requestFor(operation: Callable, baseUrl: URL, input: Input): ApiRequest {
   const headers = new Headers({ accept: 'application/json, */*;q=0.5', 'user-agent': 'tooldex' });
   const query: [string, string][] = [];
   let path = operation.path;
@@ -38,7 +42,7 @@ export function requestFor(operation: Operation, baseUrl: URL, input: Input): Ap
   const { body } = operation;
   if (body === undefined || input['body'] === undefined)
     return { method: operation.method, url, headers };
-  const encoded = encodeBody(body.kind, input['body']);
+  const encoded = encodeBody(body, input['body']);
   if (!(encoded instanceof FormData)) headers.set('content-type', body.mediaType);
   return { method: operation.method, url, headers, body: encoded };
 }
@@ -65,10 +69,14 @@ function segmentOf({ argument }: Parameter, text: string): string {
 }
 
 function headerValue({ argument }: Parameter, text: string): string {
-  if (!/[\r\n\0]/.test(text)) return text;
+  if (/^[\t\x20-\x7e\xa0-\xff]*$/.test(text)) return text;
   throw new ToolError(
     'INVALID_INPUT',
-    expectedGot(`"${argument}" as one line`, 'line breaks', 'Remove them.'),
+    expectedGot(
+      `"${argument}" as one line of Latin characters`,
+      'line breaks or other characters',
+      'Remove them.',
+    ),
   );
 }
 
@@ -79,14 +87,23 @@ function outside(name: string): ToolError {
   );
 }
 
+const SEPARATORS: Readonly<Record<string, string>> = {
+  spaceDelimited: ' ',
+  pipeDelimited: '|',
+  tabDelimited: '\t',
+};
+
 /**
  * Formats a value in a parameter's style (OpenAPI 3.1, "Style Values"), as pairs of names and
  * strings.
  */
-function pairsOf({ name, style, explode }: Parameter, value: unknown): [string, string][] {
-  if (style === 'json') return [[name, JSON.stringify(value)]];
+function pairsOf(
+  { name, style, explode }: Pick<Parameter, 'name' | 'style' | 'explode'>,
+  value: unknown,
+): [string, string][] {
+  if (style === 'json') return [[name, jsonOf(value)]];
   if (style === 'deepObject') return nested(name, value);
-  const separator = style === 'spaceDelimited' ? ' ' : style === 'pipeDelimited' ? '|' : ',';
+  const separator = SEPARATORS[style] ?? ',';
   if (Array.isArray(value))
     return explode && style === 'form'
       ? value.map((item) => [name, textOf(item)])
@@ -100,7 +117,22 @@ function pairsOf({ name, style, explode }: Parameter, value: unknown): [string, 
 }
 
 function textOf(value: unknown): string {
-  return typeof value === 'object' && value !== null ? JSON.stringify(value) : String(value);
+  return typeof value === 'object' && value !== null ? jsonOf(value) : whole(String(value));
+}
+
+function jsonOf(value: unknown): string {
+  return JSON.stringify(value, (_, each: unknown) =>
+    typeof each === 'string' ? whole(each) : each,
+  );
+}
+
+/** Returns a text. @throws ToolError if the text contains half a character, which UTF-8 can't. */
+function whole(text: string): string {
+  if (!/\p{Surrogate}/u.test(text)) return text;
+  throw new ToolError(
+    'INVALID_INPUT',
+    'The text contains half a character. Send whole characters.',
+  );
 }
 
 /**
@@ -108,27 +140,60 @@ function textOf(value: unknown): string {
  * (`a[0]=1`).
  */
 function nested(name: string, value: unknown): [string, string][] {
-  if (typeof value !== 'object' || value === null) return [[name, String(value)]];
+  if (typeof value !== 'object' || value === null) return [[name, textOf(value)]];
   return Object.entries(value).flatMap(([key, item]) => nested(`${name}[${key}]`, item));
 }
 
 function encodeBody(
-  kind: NonNullable<Operation['body']>['kind'],
+  { kind, encoding }: NonNullable<Operation['body']>,
   value: unknown,
 ): string | Uint8Array<ArrayBuffer> | FormData {
-  if (kind === 'json') return JSON.stringify(value);
+  if (kind === 'json') return jsonOf(value);
   if (kind === 'text') return textOf(value);
   if (kind === 'binary') return bytesOf(value as Input);
   const fields = Object.entries(isPlainObject(value) ? value : {});
   if (kind === 'form')
-    return new URLSearchParams(fields.flatMap(([name, item]) => nested(name, item))).toString();
+    return new URLSearchParams(
+      fields.flatMap(([name, item]) => fieldPairs(name, item, partAt({}, encoding[name]))),
+    ).toString();
   const form = new FormData();
   for (const [name, item] of fields)
     for (const each of Array.isArray(item) ? (item as unknown[]) : [item])
       if (isFile(each))
-        form.append(name, new Blob([bytesOf(each)]), textOf(each['filename'] ?? name));
+        form.append(
+          name,
+          new Blob([bytesOf(each)], { type: typeIn(encoding[name]) }),
+          textOf(each['filename'] ?? name),
+        );
       else form.append(name, textOf(each));
   return form;
+}
+
+/**
+ * Formats a field of a form as its encoding says. By default, the items of a list repeat the name,
+ * and the fields of an object are in brackets.
+ */
+function fieldPairs(
+  name: string,
+  item: unknown,
+  { style, explode, contentType }: Part,
+): [string, string][] {
+  if (style !== undefined || explode !== undefined) {
+    const known = (style ?? 'form') as Parameter['style'];
+    const isExploded = typeof explode === 'boolean' ? explode : known === 'form';
+    return pairsOf({ name, style: known, explode: isExploded }, item);
+  }
+  if (/\bjson\b/.test(String(contentType))) return [[name, jsonOf(item)]];
+  const isFlat = Array.isArray(item) && item.every((each) => typeof each !== 'object');
+  return isFlat ? item.map((each) => [name, textOf(each)]) : nested(name, item);
+}
+
+/** Returns the media type of a part of a form, if the document names exactly one. */
+function typeIn(encoding: unknown): string {
+  const { contentType } = partAt({}, encoding);
+  return typeof contentType === 'string' && /^[\w.+-]+\/[\w.+-]+$/.test(contentType)
+    ? contentType
+    : '';
 }
 
 function isFile(value: unknown): value is Input {

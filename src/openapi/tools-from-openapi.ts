@@ -6,7 +6,6 @@ import { expectedGot } from '../core/issues.js';
 import { aFunction, checkOptions, once, text, type FieldsOf } from '../core/options.js';
 import { isPlainObject } from '../core/plain-data.js';
 import { publicMessage } from '../core/public-message.js';
-import { isLoopback } from '../host/addresses.js';
 import { foreignSchema } from '../json-schema/compile-json-schema.js';
 import { matchesPattern } from '../safety/name-pattern.js';
 import { strictest } from '../tool/infer-metadata.js';
@@ -18,7 +17,7 @@ import { readAnswer } from './answer.js';
 import { authorizationFor, schemesOf, type Authorize, type Credentials } from './credentials.js';
 import { operationsOf, type Operation } from './operations.js';
 import { listOf, partAt, readDocument, type ApiDocument, type Part } from './read-document.js';
-import { isInside, requestFor, type ApiRequest } from './request.js';
+import { isInside, requestFor, type ApiRequest, type Callable } from './request.js';
 
 /**
  * The `defineTool` options for one operation's tool. They override everything else. `false`
@@ -42,6 +41,14 @@ export interface OpenApiOptions {
   readonly include?: readonly string[];
   /** The operations to exclude, in the same format as `include`. @default none */
   readonly exclude?: readonly string[];
+  /**
+   * The operations that only read, in the same format as `include`. Use it for APIs that send
+   * everything with POST, such as `['*Get', '*List']`.
+   * @default GET, HEAD and OPTIONS, unless a name, path or summary says that they write
+   */
+  readonly readonly?: readonly string[];
+  /** The operations that write although they look as if they read. It overrides `readonly`. @default none */
+  readonly write?: readonly string[];
   /** Options for individual tools, by tool name. @default none */
   readonly tools?: Readonly<Record<string, OpenApiToolOptions>>;
   /**
@@ -62,7 +69,7 @@ export interface OpenApiFinding {
   /**
    * - refused: there is no tool for the operation
    * - changed: the tool lacks something that the document describes for the operation
-   * - credentials: the operation needs credentials that `auth` doesn't contain
+   * - credentials: the operation, and others like it, needs credentials that `auth` doesn't contain
    */
   readonly kind: 'refused' | 'changed' | 'credentials';
   /** The method and path, such as `GET /pets/{id}`. */
@@ -88,6 +95,8 @@ const schema = once(() =>
       .optional(),
     include: z.array(text()).readonly().optional(),
     exclude: z.array(text()).readonly().default([]),
+    readonly: z.array(text()).readonly().default([]),
+    write: z.array(text()).readonly().default([]),
     tools: z
       .record(
         z.string(),
@@ -108,7 +117,8 @@ const schema = once(() =>
  *
  * - A tool is named after the operation's `operationId`, or after its method and path. Its
  *   arguments are the parameters by name, and `body` for the request body.
- * - Tools for GET, HEAD, and OPTIONS are readonly. POST, PUT, and PATCH write. DELETE writes and is
+ * - Tools for GET, HEAD, and OPTIONS are readonly, unless their name, path or summary begins with a
+ *   verb such as "create". POST, PUT, and PATCH write. DELETE, and writes that say they delete, are
  *   dangerous.
  * - Results are labelled `untrusted`, because someone else may have written them.
  * - Calls can't leave `baseUrl`: arguments and redirects that lead elsewhere are refused.
@@ -137,34 +147,41 @@ export async function toolsFromOpenApi(
   assertKnown(Object.keys(settings.tools), operations);
   const tools: ToolDefinition[] = [];
   const findings: OpenApiFinding[] = [];
+  const unauthorized = new Map<string, Operation[]>();
   for (const operation of operations) {
     const own = settings.tools[operation.name] ?? {};
     if (own === false) continue;
     const report = (kind: OpenApiFinding['kind'], message: string) =>
-      void findings.push(
-        Object.freeze({
-          kind,
-          operation: `${operation.method} ${operation.path}`,
-          tool: operation.name,
-          message,
-        }),
-      );
+      void findings.push(finding(kind, operation, message));
     if (operation.refused !== undefined) {
       report('refused', operation.refused);
       continue;
     }
     const authorize = authorizationFor(operation, schemes, settings.auth ?? {});
     try {
-      const call = callOf(operation, baseUrl, authorize, send);
-      tools.push(defineTool({ ...metadataOf(operation, settings.trusted), ...own, ...call }));
+      const isReading = reads(operation, settings);
+      const call = callOf(operation, { baseUrl, isReading, authorize, send });
+      tools.push(
+        defineTool({ ...metadataOf(operation, isReading, settings.trusted), ...own, ...call }),
+      );
     } catch (error) {
       if (!isToolError(error)) throw error;
       report('refused', publicMessage(issuesOf(error)[0]?.message ?? error));
       continue;
     }
     for (const change of operation.changes) report('changed', change);
-    if (authorize === undefined) report('credentials', credentialsNeeded(operation));
+    if (authorize !== undefined) continue;
+    const schemesNeeded = credentialsNeeded(operation);
+    unauthorized.set(schemesNeeded, [...(unauthorized.get(schemesNeeded) ?? []), operation]);
   }
+  for (const [needed, [first, ...others]] of unauthorized)
+    findings.push(
+      finding(
+        'credentials',
+        first!,
+        `Calls of ${others.length === 0 ? 'this operation' : `${others.length + 1} operations`} are sent without credentials. Set auth for ${needed}.`,
+      ),
+    );
   return Object.freeze({
     tools: Object.freeze(tools),
     findings: Object.freeze(findings),
@@ -172,17 +189,43 @@ export async function toolsFromOpenApi(
   });
 }
 
+function finding(
+  kind: OpenApiFinding['kind'],
+  { method, path, name }: Operation,
+  message: string,
+): OpenApiFinding {
+  return Object.freeze({ kind, operation: `${method} ${path}`, tool: name, message });
+}
+
+/** Returns true if one of the patterns matches an operation's name, its call or one of its tags. */
+function isIn({ name, method, path, tags }: Operation, patterns: readonly string[]): boolean {
+  const spellings = [name, `${method} ${path}`, ...tags.map((tag) => `#${tag}`)];
+  return patterns.some((pattern) => spellings.some((each) => matchesPattern(pattern, each)));
+}
+
 function isWanted(
-  { name, method, path, tags }: Operation,
+  operation: Operation,
   {
     include,
     exclude,
   }: { readonly include?: readonly string[] | undefined; readonly exclude: readonly string[] },
 ): boolean {
-  const spellings = [name, `${method} ${path}`, ...tags.map((tag) => `#${tag}`)];
-  const has = (patterns: readonly string[]) =>
-    patterns.some((pattern) => spellings.some((each) => matchesPattern(pattern, each)));
-  return (include === undefined || has(include)) && !has(exclude);
+  return (include === undefined || isIn(operation, include)) && !isIn(operation, exclude);
+}
+
+const DESTROYS = /^(?:delete|remove|purge|destroy|erase|wipe|drop|terminate)$/;
+const WRITES =
+  /^(?:create|add|insert|update|upsert|modify|edit|patch|put|rename|move|replace|attach|detach|cancel|revoke|reset|enable|disable|activate|deactivate|suspend|send|publish|approve|reject|assign|grant|invite|subscribe|unsubscribe|register|deregister|install|uninstall|restart|reboot|rotate|restore|upload|execute|associate|disassociate)$/;
+
+/** Returns true for an operation that only reads, by its method, its words and the options. */
+function reads(
+  operation: Operation,
+  { readonly, write }: { readonly readonly: readonly string[]; readonly write: readonly string[] },
+): boolean {
+  if (isIn(operation, write)) return false;
+  if (isIn(operation, readonly)) return true;
+  const saysWrite = operation.verbs.some((verb) => WRITES.test(verb) || DESTROYS.test(verb));
+  return /^(?:GET|HEAD|OPTIONS)$/.test(operation.method) && !saysWrite;
 }
 
 function assertKnown(names: readonly string[], operations: readonly Operation[]): void {
@@ -197,7 +240,8 @@ function assertKnown(names: readonly string[], operations: readonly Operation[])
 }
 
 /**
- * Returns the base URL. A document from another machine can't refer to a server on this machine.
+ * Returns the base URL. A fetched document can only name a server of its own origin, because its
+ * author could otherwise send calls and credentials to any address, such as one in this network.
  */
 function baseUrlOf({ root, url: home }: ApiDocument, given: string | URL | undefined): URL {
   const named = addressOf(root) ?? (home === undefined ? '' : '/');
@@ -209,11 +253,10 @@ function baseUrlOf({ root, url: home }: ApiDocument, given: string | URL | undef
       'Set options.baseUrl, such as "https://api.example.com/v1".',
     );
   const baseUrl = new URL(address, home);
-  const isLocal = isLoopback(baseUrl.hostname.replace(/^\[|\]$/g, ''));
   const isForeign = given === undefined && home !== undefined && home.origin !== baseUrl.origin;
-  if (!/^https?:$/.test(baseUrl.protocol) || (isForeign && isLocal))
+  if (!/^https?:$/.test(baseUrl.protocol) || isForeign)
     throw wrongArgument(
-      'an http or https address of the API',
+      'an http or https address of the API, at the origin of the document',
       JSON.stringify(baseUrl.href),
       'Set options.baseUrl if you mean this address.',
     );
@@ -223,6 +266,10 @@ function baseUrlOf({ root, url: home }: ApiDocument, given: string | URL | undef
 
 /** Returns the URL of the document's first server, with the default values of its variables. */
 function addressOf(root: Part): string | undefined {
+  const { host, basePath = '', schemes } = root;
+  if (typeof host === 'string')
+    return `${(listOf(schemes) as readonly string[])[0] ?? 'http'}://${host}${String(basePath)}`;
+  if (root['swagger'] !== undefined) return String(basePath) || undefined;
   const { url, variables } = partAt(root, listOf(root['servers'])[0]);
   if (typeof url !== 'string') return undefined;
   const values = partAt(root, variables);
@@ -239,16 +286,17 @@ type Metadata = ToolOptions<JsonSchema>;
 type Arguments = Readonly<Record<string, unknown>>;
 
 /** Derives a tool's metadata from the operation's method, and from `x-tooldex` in the document. */
-function metadataOf(operation: Operation, trusted: boolean): Metadata {
-  const { method, tags, extension } = operation;
-  const isReading = method === 'GET' || method === 'HEAD' || method === 'OPTIONS';
+function metadataOf(operation: Operation, isReading: boolean, trusted: boolean): Metadata {
+  const { method, tags, extension, verbs } = operation;
+  const isDestroying =
+    !isReading && (method === 'DELETE' || verbs.some((verb) => DESTROYS.test(verb)));
   const derived: Metadata = {
     name: operation.name,
     description: operation.description,
     inputSchema: foreignSchema(operation.inputSchema),
     accessMode: isReading ? AccessMode.READONLY : AccessMode.WRITE,
     ...(isReading && { executionCategory: ExecutionCategory.NETWORK }),
-    ...(method === 'DELETE' && { dangerLevel: DangerLevel.HIGH }),
+    ...(isDestroying && { dangerLevel: DangerLevel.HIGH }),
     ...(operation.isDeprecated && { priority: Priority.LOW }),
     ...(tags[0] !== undefined && { category: tags[0].slice(0, 200) }),
     sideEffects: isReading
@@ -288,32 +336,46 @@ const MOST_REDIRECTS = 5;
 
 /** Returns the `execute` and `preview` functions of an operation's tool. */
 function callOf(
-  operation: Operation,
-  baseUrl: URL,
-  authorize: Authorize | undefined,
-  send: typeof fetch,
+  { name, method, path, parameters, body }: Operation,
+  {
+    baseUrl,
+    isReading,
+    authorize,
+    send,
+  }: {
+    readonly baseUrl: URL;
+    readonly isReading: boolean;
+    readonly authorize: Authorize | undefined;
+    readonly send: typeof fetch;
+  },
 ): Pick<Required<Metadata>, 'preview'> & {
   readonly execute: (input: Arguments, context: ToolContext) => Promise<ToolResult>;
 } {
-  const isReadonly = operation.method === 'GET' || operation.method === 'HEAD';
+  // The operation itself would keep a second copy of the schema.
+  const callable: Callable = { name, method, path, parameters, body };
   return {
     preview: (input: Arguments) => {
-      const { method, url } = requestFor(operation, baseUrl, input);
+      const { url } = requestFor(callable, baseUrl, input);
       return { summary: `${method} ${url.href}`, recipients: [url.host] };
     },
     execute: async (input: Arguments, context) => {
-      const request = requestFor(operation, baseUrl, input);
-      await authorize?.(request, context);
+      const request = requestFor(callable, baseUrl, input);
+      const secrets = (await authorize?.(request, context)) ?? [];
       const response = await follow(request, baseUrl, (url) =>
         send(url, {
-          method: request.method,
+          method,
           headers: request.headers,
           redirect: 'manual',
           ...(request.body !== undefined && { body: request.body }),
           ...(context.signal && { signal: context.signal }),
         }),
       );
-      return readAnswer(response, { isReadonly, needsCredentials: authorize === undefined });
+      return readAnswer(response, {
+        isReadonly: isReading,
+        needsCredentials: authorize === undefined,
+        secrets,
+        parameters,
+      });
     },
   };
 }
@@ -351,7 +413,11 @@ async function sent(url: URL, send: (url: URL) => Promise<Response>): Promise<Re
   }
 }
 
+/** Returns the credentials that an operation needs, in words. */
 function credentialsNeeded({ security }: Operation): string {
-  const names = [...new Set(security.flatMap(Object.keys))].join('" or "');
-  return `Calls are sent without credentials. Set auth for "${names}".`;
+  const sets = security.map((each) => {
+    const names = Object.keys(each).map((name) => JSON.stringify(name));
+    return names.length === 1 ? names[0] : `${names.join(' and ')} together`;
+  });
+  return [...new Set(sets)].join(', or ');
 }

@@ -4,7 +4,7 @@ import { expectedGot, formatIssues, toIssues, unknownOption } from '../core/issu
 import { once } from '../core/options.js';
 import type { SideEffect } from '../core/enums.js';
 import { contradictionsIn, inferAxes, type Axes } from './infer-metadata.js';
-import { compileJsonSchema, isForeign } from '../json-schema/compile-json-schema.js';
+import { checkJsonSchema, isForeign } from '../json-schema/compile-json-schema.js';
 import { isStandardSchema, jsonSchemaOf, type JsonSchema, type ToolSchema } from './tool-schema.js';
 import { metadataSchema, type DeclaredMetadata } from './metadata-schema.js';
 import {
@@ -234,7 +234,7 @@ function convertSchema(
     const schema = references[option] as ToolSchema;
     const json = jsonSchemaOf(schema, option === 'inputSchema' ? 'input' : 'output');
     if (isStandardSchema(schema)) return json;
-    compileJsonSchema(json);
+    checkJsonSchema(json);
     return (references[option] = json);
   } catch (error) {
     const found = isToolError(error)

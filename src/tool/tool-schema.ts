@@ -3,7 +3,8 @@ import type { ToolError } from '../core/errors.js';
 import { expectedGot } from '../core/issues.js';
 import { cloneFrozen, describeValue, isPlainObject } from '../core/plain-data.js';
 import { withOriginOf } from '../json-schema/compile-json-schema.js';
-import { SUBSCHEMAS } from '../json-schema/schema-document.js';
+import { modernSchema } from '../json-schema/modern-schema.js';
+import { SUBSCHEMAS, type Plain } from '../json-schema/schema-document.js';
 import { invalidSchema, zodJsonSchema } from './zod-schema.js';
 
 /**
@@ -94,7 +95,7 @@ interface WithJsonSchema {
 }
 
 /**
- * Returns the frozen JSON Schema of a tool's input or output.
+ * Returns the frozen JSON Schema of a tool's input or output, in draft 2020-12.
  *
  * In an output schema, types that JSON Schema can't express (dates, bigints) become the empty
  * schema, which accepts anything. The original schema still validates these values.
@@ -103,7 +104,8 @@ interface WithJsonSchema {
  * every part of an input schema that no JSON value can match.
  */
 export function jsonSchemaOf(schema: ToolSchema, side: 'input' | 'output'): JsonSchema {
-  const json = withOriginOf(schema, cloneFrozen(convert(schema, side)) as JsonSchema);
+  const given = cloneFrozen(convert(schema, side)) as Plain;
+  const json: JsonSchema = withOriginOf(schema, cloneFrozen(modernSchema(given)));
   const { type } = json;
   if (side === 'input' && type !== undefined && type !== 'object')
     throw wrongSchema(
@@ -173,7 +175,7 @@ const KEYWORDS: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Returns a JSON Schema unchanged. @throws ToolError for an object without any keyword, because it
+ * Returns a JSON Schema as it is declared. @throws ToolError for an object without any keyword, because it
  * would be treated as a schema that allows everything.
  */
 function plainSchema(json: unknown): JsonSchema {

@@ -460,6 +460,16 @@ describe('results of a check', () => {
     expect(compileJsonSchema(schema).check({})).toEqual([]);
   });
 
+  it("don't refuse a value because two branches differ only in formats, which aren't checked", () => {
+    const oneOf = [
+      { type: 'string', format: 'ipv4' },
+      { type: 'string', format: 'email' },
+    ];
+    expect(fits({ oneOf }, '127.0.0.1')).toBe(true);
+    expect(fits({ oneOf }, 1)).toBe(false);
+    expect(fits({ oneOf: [...oneOf, { minLength: 1 }, { maxLength: 9 }] }, 'a')).toBe(false);
+  });
+
   it('respect draft 4 bounds, tuple items, references with siblings, and anchors', () => {
     expect(fits({ properties: { a: { minimum: 0, exclusiveMinimum: true } } }, { a: 0 })).toBe(
       false,

@@ -192,7 +192,7 @@ describe('malicious call results', () => {
     expect(callResult({ isError: true, content: [mine, open] })).toEqual(fail('for both'));
   });
 
-  it('text that repeats the structured content is dropped, and all other text is kept', () => {
+  it('a model reads the structured content beside other text, and only once', () => {
     const structuredContent = { a: 1, b: [2] };
     expect(
       callResult({ structuredContent, content: [{ type: 'text', text: '{ "b": [2], "a": 1 }' }] }),
@@ -205,7 +205,21 @@ describe('malicious call results', () => {
           { type: 'text', text: '{"a":1}' },
         ],
       }),
-    ).toMatchObject({ value: structuredContent, content: [{ text: '{"a":1}' }] });
+    ).toMatchObject({
+      value: structuredContent,
+      content: [{ text: '{"a":1,"b":[2]}' }, { text: '{"a":1}' }],
+    });
+    const summary = { type: 'text', text: '2 rows' };
+    expect(callResult({ structuredContent, content: [summary] })).toMatchObject({
+      value: structuredContent,
+      content: [{ text: '2 rows' }, { text: '{"a":1,"b":[2]}' }],
+    });
+    expect(callResult({ structuredContent, content: Array(5_000).fill(summary) })).toMatchObject({
+      content: expect.arrayContaining([{ type: 'text', text: '{"a":1,"b":[2]}' }]) as unknown,
+    });
+    expect(callResult({ structuredContent, isError: true, content: [summary] })).toEqual(
+      fail('2 rows\n{"a":1,"b":[2]}'),
+    );
   });
 
   it("a failed call's message hides secrets but keeps paths", () => {

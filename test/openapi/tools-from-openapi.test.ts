@@ -4,6 +4,7 @@ import { join, resolve } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { ToolExecutor, ToolMetadataRegistry } from '../../src/index.js';
 import { toolsFromOpenApi, type OpenApiOptions } from '../../src/openapi.js';
+import { ManualClock } from '../../src/testing.js';
 import { serveDocument, type SeenRequest } from './document-server.js';
 
 const closers: (() => Promise<unknown>)[] = [];
@@ -25,6 +26,7 @@ const PETS = {
           { name: 'filter', in: 'query', style: 'deepObject', schema: { type: 'object' } },
           { name: 'X-Trace', in: 'header', schema: { type: 'string' } },
           { name: 'api_key', in: 'query', schema: { type: 'string' } },
+          { name: 'page', in: 'query', schema: { type: 'integer' } },
         ],
       },
       post: {
@@ -208,9 +210,9 @@ describe('toolsFromOpenApi', () => {
     );
     expect(findings).toContainEqual({
       kind: 'credentials',
-      operation: 'GET /pets/{id}',
-      tool: 'getPet',
-      message: 'Calls are sent without credentials. Set auth for "key".',
+      operation: 'GET /pets',
+      tool: 'listPets',
+      message: 'Calls of 6 operations are sent without credentials. Set auth for "key".',
     });
     expect(await call('getPet', { id: '1' })).toMatchObject({
       status: 'error',
@@ -267,7 +269,7 @@ describe('toolsFromOpenApi', () => {
       {},
       {
         listPets: () => ({
-          headers: { link: '<https://pets.example/v1/pets?page=2&limit=5>; rel="next"' },
+          headers: { link: '<https://pets.example/v1/pets?api_key=K1&page=2&other=5>; rel="next"' },
           body: '[{"id":1}]',
         }),
       },
@@ -276,7 +278,7 @@ describe('toolsFromOpenApi', () => {
       value: [{ id: 1 }],
       content: [
         { text: '[{"id":1}]' },
-        { text: 'There are more results. Call again with page=2&limit=5.' },
+        { text: 'There are more results. Call again with page=2.' },
       ],
     });
   });
@@ -376,7 +378,7 @@ describe('toolsFromOpenApi', () => {
       keywords: [],
     });
     const post = withOperation(loose.paths['/a'].get, 'post');
-    expect((await load(post)).registry.require('purge')).toMatchObject({ dangerLevel: 'medium' });
+    expect((await load(post)).registry.require('purge')).toMatchObject({ dangerLevel: 'high' });
     expect((await load(post, { trusted: true })).registry.require('purge')).toMatchObject({
       dangerLevel: 'safe',
       keywords: ['clean'],
@@ -450,11 +452,15 @@ describe('documents for toolsFromOpenApi', () => {
     await expect(toolsFromOpenApi(source, options as OpenApiOptions)).rejects.toThrow(message);
   });
 
-  it("from another host can't use a server on this machine", async () => {
+  it.each([
+    'http://127.0.0.1:8500',
+    'http://[::ffff:127.0.0.1]/',
+    'http://0.0.0.0',
+    'http://169.254.169.254',
+    'https://api.example',
+  ])('from another origin cannot choose the server %s', async (url) => {
     const fetch = () =>
-      Promise.resolve(
-        Response.json(withOperation({}, 'get', { servers: [{ url: 'http://127.0.0.1:8500' }] })),
-      );
+      Promise.resolve(Response.json(withOperation({}, 'get', { servers: [{ url }] })));
     await expect(toolsFromOpenApi('https://docs.example/api.json', { fetch })).rejects.toThrow(
       /Set options\.baseUrl if you mean this address/,
     );
@@ -551,6 +557,255 @@ describe('documents for toolsFromOpenApi', () => {
     );
     await call('away');
     expect(urls.map((url) => new URL(url).host)).toEqual(['a.example']);
+  });
+});
+
+const refersTo = (name: string) => ({ $ref: `#/components/schemas/${name}` });
+
+/** Loads an operation that takes a JSON body. */
+function withBody(schema: object, schemas: object = {}) {
+  const content = { 'application/json': { schema } };
+  return served({
+    ...withOperation({ operationId: 'a', requestBody: { content } }, 'post'),
+    openapi: '3.0.3',
+    components: { schemas },
+  } as { readonly paths: Readonly<Record<string, object>> });
+}
+
+describe('schemas as people write them', () => {
+  it('of alternatives that overlap accept a value of any, and show what chooses them', async () => {
+    const animal = (more: object) => ({
+      type: 'object',
+      properties: { kind: { type: 'string' }, ...more },
+    });
+    const { call, registry, server } = await withBody(
+      {
+        oneOf: [refersTo('Cat'), refersTo('Dog')],
+        discriminator: {
+          propertyName: 'kind',
+          mapping: { cat: '#/components/schemas/Cat', dog: 'Dog' },
+        },
+      },
+      { Cat: animal({ purr: { type: 'boolean' } }), Dog: animal({ bark: { type: 'boolean' } }) },
+    );
+    expect(await call('a', { body: { kind: 'cat', purr: true } })).toMatchObject({ status: 'ok' });
+    expect(await call('a', { body: { kind: 'cow' } })).toMatchObject({ status: 'error' });
+    expect(server.seen).toHaveLength(1);
+    const shown = JSON.stringify(registry.require('a').inputJsonSchema);
+    expect(shown).toContain('{"kind":{"enum":["cat"]}}');
+    expect(shown).toContain('{"kind":{"enum":["dog"]}}');
+  });
+
+  it.each([
+    ['allOf', { allOf: [refersTo('A')] }],
+    ['anyOf', { anyOf: [refersTo('A'), { type: 'integer' }] }],
+    ['oneOf', { oneOf: [refersTo('A')] }],
+    ['a reference', refersTo('A')],
+    ['an enum', { type: 'string', enum: ['x'] }],
+  ])('accept null if nullable is beside %s', async (_, schema) => {
+    const field = { ...schema, nullable: true };
+    const { call, registry } = await withBody(
+      { type: 'object', properties: { field } },
+      { A: { type: 'string' } },
+    );
+    expect(await call('a', { body: { field: null } })).toMatchObject({ status: 'ok' });
+    expect(await call('a', { body: { field: 'x' } })).toMatchObject({ status: 'ok' });
+    expect(await call('a', { body: { field: [] } })).toMatchObject({ status: 'error' });
+    expect(JSON.stringify(registry.require('a').inputJsonSchema)).not.toContain('nullable');
+  });
+});
+
+/** A Swagger 2 document with one operation that takes a form. */
+function withForm(parameters: readonly object[], more: object = {}) {
+  return {
+    swagger: '2.0',
+    info: { title: 'a', version: '1' },
+    host: 'a.example',
+    paths: { '/a': { post: { operationId: 'a', parameters, ...more } } },
+  };
+}
+
+describe('forms', () => {
+  it('of Swagger 2 keep what the document says about their fields', async () => {
+    const { registry } = await load(
+      withForm([
+        {
+          name: 'size',
+          in: 'formData',
+          type: 'integer',
+          enum: [1, 2],
+          minimum: 1,
+          maximum: 2,
+          default: 1,
+          required: true,
+        },
+        {
+          name: 'tags',
+          in: 'formData',
+          type: 'array',
+          items: { type: 'string' },
+          description: null,
+        },
+        { name: 'file', in: 'formData', type: 'file' },
+      ]),
+    );
+    const { inputJsonSchema } = registry.require('a');
+    expect(inputJsonSchema).toMatchObject({
+      required: ['body'],
+      properties: {
+        body: {
+          required: ['size'],
+          properties: {
+            size: { type: 'integer', enum: [1, 2], minimum: 1, maximum: 2, default: 1 },
+            tags: { type: 'array', items: { type: 'string' } },
+            file: { properties: { base64: {} } },
+          },
+        },
+      },
+    });
+    expect(JSON.stringify(inputJsonSchema)).not.toMatch(/"(?:undefined|null)"|:null/);
+  });
+
+  it.each([
+    [undefined, '1,2'],
+    ['csv', '1,2'],
+    ['ssv', '1 2'],
+    ['pipes', '1|2'],
+    ['multi', '1&l[]=2'],
+  ])('and queries of Swagger 2 send a list as %s', async (collectionFormat, text) => {
+    const list = {
+      name: 'l[]',
+      type: 'array',
+      items: { type: 'integer' },
+      ...(collectionFormat && { collectionFormat }),
+    };
+    const { call, server } = await served(
+      withForm([
+        { ...list, in: 'formData' },
+        { ...list, name: 'q', in: 'query' },
+      ]),
+    );
+    await call('a', { body: { 'l[]': [1, 2] }, q: [1, 2] });
+    const plain = (encoded: string) => decodeURIComponent(encoded).replaceAll('+', ' ');
+    expect(plain(server.seen[0]!.body)).toBe(`l[]=${text}`);
+    expect(plain(server.seen[0]!.url)).toBe(`/a?q=${text.replace('l[]', 'q')}`);
+  });
+
+  it.each([
+    [undefined, 'l=1&l=2'],
+    [{ explode: false }, 'l=1,2'],
+    [{ style: 'pipeDelimited', explode: false }, 'l=1|2'],
+    [{ style: 'deepObject' }, 'l[0]=1&l[1]=2'],
+    [{ contentType: 'application/json' }, 'l=[1,2]'],
+  ])('encode a list as %j says', async (encoding, body) => {
+    const content = {
+      'application/x-www-form-urlencoded': {
+        schema: { type: 'object' },
+        ...(encoding && { encoding: { l: encoding } }),
+      },
+    };
+    const { call, server } = await served(
+      withOperation({ operationId: 'a', requestBody: { content } }, 'post'),
+    );
+    await call('a', { body: { l: [1, 2] } });
+    expect(decodeURIComponent(server.seen[0]!.body)).toBe(body);
+  });
+});
+
+describe('operations as people write them', () => {
+  it('never disappear without a finding', async () => {
+    const { registry, findings } = await load({
+      ...withOperation({}),
+      paths: {
+        '/a': { get: { operationId: 'a' }, post: 5, put: null, trace: {}, summary: 'A' },
+        '/b': { $ref: 'other.json#/b' },
+        '/c': { $ref: '#/components/pathItems/missing' },
+        '/d': { get: { $ref: '#/components/missing' } },
+        '/e/{id}': { get: { operationId: 'e' } },
+        'x-internal': { get: { operationId: 'x' } },
+      },
+    });
+    expect([...registry].map(({ name }) => name)).toEqual(['a']);
+    expect(findings.map(({ kind, operation }) => `${kind} ${operation}`)).toEqual([
+      'refused POST /a',
+      'refused PUT /a',
+      'refused TRACE /a',
+      'refused * /b',
+      'refused * /c',
+      'refused GET /d',
+      'refused GET /e/{id}',
+      'refused * x-internal',
+    ]);
+  });
+
+  it.each([
+    ['get', { operationId: 'GET_DeleteUser' }, 'write', 'high'],
+    ['get', { operationId: 'createUser' }, 'write', 'medium'],
+    ['get', { summary: 'Cancels an order' }, 'write', 'medium'],
+    ['get', { operationId: 'getUpdates', summary: 'Lists updates' }, 'readonly', 'low'],
+    ['post', { summary: 'Permanently deletes a user' }, 'write', 'high'],
+    ['post', { operationId: 'a_Get' }, 'readonly', 'low'],
+    ['get', { operationId: 'a_Touch' }, 'write', 'medium'],
+  ])('that say what they do are judged by it: %s %j', async (method, operation, mode, danger) => {
+    const { tools } = await toolsFromOpenApi(withOperation(operation, method), {
+      readonly: ['*_Get'],
+      write: ['*_Touch'],
+    });
+    const registry = new ToolMetadataRegistry();
+    registry.registerAll(tools);
+    const [tool] = registry;
+    expect([tool!.accessMode, tool!.dangerLevel]).toEqual([mode, danger]);
+  });
+
+  it('are named together if they need the same credentials', async () => {
+    const security = [{ key: [], app: [] }, { token: [] }];
+    const operation = { security };
+    const { findings } = await load({
+      ...withOperation({}),
+      paths: {
+        '/a': { get: operation, post: operation },
+        '/b': { get: { security: [{ key: [] }] } },
+      },
+    });
+    expect(findings.map(({ message }) => message)).toEqual([
+      'Calls of 2 operations are sent without credentials. Set auth for "key" and "app" together, or "token".',
+      'Calls of this operation are sent without credentials. Set auth for "key".',
+    ]);
+  });
+});
+
+describe('requests and responses', () => {
+  it('that repeat a credential hide it from the model', async () => {
+    const { call } = await served(PETS, { auth: { key: 'very-secret-key' } });
+    const answer = await call('getPet', { id: '1' });
+    expect(JSON.stringify(answer)).toContain('[secret]');
+    expect(JSON.stringify(answer)).not.toContain('very-secret-key');
+  });
+
+  it.each([
+    ['half a character in the path', 'getPet', { id: 'a\ud800' }],
+    ['half a character in the query', 'listPets', { status: ['\udc00'] }],
+    ['half a character in the body', 'addPet', { body: { name: '\ud800' } }],
+    ['a header outside of Latin-1', 'listPets', { 'X-Trace': '退款' }],
+  ])('are refused with %s', async (_, tool, input) => {
+    const { call, server } = await served(PETS, { auth: { key: 'very-secret-key' } });
+    expect(await call(tool, input)).toMatchObject({ status: 'error', code: 'INVALID_INPUT' });
+    expect(server.seen).toEqual([]);
+  });
+
+  it('that name a delay are retried after it', async () => {
+    const answers = [
+      new Response('{}', { status: 429, headers: { 'retry-after': '7' } }),
+      Response.json({ id: 1 }),
+    ];
+    const { registry } = await load(PETS, { fetch: () => Promise.resolve(answers.shift()!) });
+    const clock = new ManualClock();
+    const executor = new ToolExecutor({ registry, clock });
+    const outcome = executor.execute({ id: '1', name: 'getPet', input: { id: '1' } });
+    await clock.advanceAsync(6_900);
+    expect(answers).toHaveLength(1);
+    await clock.advanceAsync(200);
+    expect(await outcome).toMatchObject({ status: 'ok' });
   });
 });
 

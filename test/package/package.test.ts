@@ -149,7 +149,6 @@ describe('importing and installing the package', () => {
     expect(components.map(({ name }) => name)).toEqual([
       '@hono/node-server',
       '@noble/hashes',
-      '@scalar/openapi-upgrader',
       'commander',
       'csv-parse',
       'diff',

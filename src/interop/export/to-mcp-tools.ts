@@ -2,11 +2,12 @@ import { z } from 'zod';
 import { AccessMode, DangerLevel, ExecutionCategory, SideEffect } from '../../core/enums.js';
 import { dangerRank } from '../../core/enum-order.js';
 import { checkOptions } from '../../core/options.js';
-import { isPlainObject } from '../../core/plain-data.js';
+import { isPlainObject, mapValues } from '../../core/plain-data.js';
 import { requiresApproval } from '../../registry/derived-sets.js';
 import { TOOL_FIELDS } from '../../tool/tool-fields.js';
 import type { ToolOptions } from '../../tool/tool-options.js';
-import { jsonSchemaOf } from '../../tool/tool-schema.js';
+import { mapSchemas } from '../../tool/render-tool.js';
+import { jsonSchemaOf, type JsonSchema } from '../../tool/tool-schema.js';
 import type { ToolEntry } from '../../tool/tool-definition.js';
 import {
   exportTools,
@@ -57,7 +58,7 @@ export function toMcpTools(
       ...(title !== undefined && { title }),
       description: rendered.description,
       // Only clients need to know the schema's dialect.
-      inputSchema: structuredClone({
+      inputSchema: listed({
         ...(entry.inputJsonSchema['$schema'] !== undefined && {
           $schema: entry.inputJsonSchema['$schema'],
         }),
@@ -76,7 +77,40 @@ export function toMcpTools(
 
 function outputOf({ outputSchema }: ToolEntry): McpSchema | undefined {
   const json = outputSchema === undefined ? undefined : jsonSchemaOf(outputSchema, 'output');
-  return json?.['type'] === 'object' ? structuredClone({ ...json, type: 'object' }) : undefined;
+  return json?.['type'] === 'object'
+    ? listed({ ...mapSchemas(json, inBothDrafts), type: 'object' })
+    : undefined;
+}
+
+/**
+ * Returns a copy of a schema that clients accept. Clients of version 1 of the SDK refuse the whole
+ * list if a parameter's schema is `true` or `false`.
+ */
+function listed(schema: McpSchema): McpSchema {
+  const copy = structuredClone(schema);
+  const { properties } = copy;
+  if (isPlainObject(properties))
+    copy['properties'] = mapValues(properties, ([, each]) =>
+      typeof each === 'boolean' ? (each ? {} : { not: {} }) : each,
+    );
+  return copy;
+}
+
+/**
+ * Leaves out the keywords that would refuse valid results under draft 7, with which clients of
+ * version 1 of the SDK check results. There, `items` applies to every item of a tuple, and
+ * `contains` always requires an item.
+ */
+function inBothDrafts(schema: JsonSchema): JsonSchema {
+  const { items, contains, ...rest } = schema;
+  const { prefixItems, maxItems, minContains } = rest;
+  const isTuple = Array.isArray(prefixItems);
+  return {
+    ...rest,
+    ...(isTuple && items === false && maxItems === undefined && { maxItems: prefixItems.length }),
+    ...(!isTuple && items !== undefined && { items }),
+    ...(minContains !== 0 && contains !== undefined && { contains }),
+  };
 }
 
 const AXES = [

@@ -143,9 +143,10 @@ const MAX_FAILURE_LENGTH = 8_192;
  * Converts a server's response into a tool's result. The value is the structured content if there
  * is any, and the text if there isn't. All parts become content.
  *
- * A text that only repeats the structured content as JSON is dropped. A text meant only for the
- * user becomes a content part and is left out of the value. A response with `isError` becomes the
- * tool's failure, with the text or the structured content as its message.
+ * Models read the content. If no text in it is the JSON of the structured content, this JSON is
+ * appended. If there's nothing else, there's no content. A text meant only for the user becomes a
+ * content part and is left out of the value. A response with `isError` becomes the tool's failure,
+ * with the text and the structured content as its message.
  */
 export function callResult(result: unknown): ToolResult {
   const { content, structuredContent, isError } = (isPlainObject(result) ? result : {}) as {
@@ -160,31 +161,27 @@ export function callResult(result: unknown): ToolResult {
   const texts = blocks.flatMap(({ part, text }) =>
     typeof text === 'string' && isForModel(part) ? [text] : [],
   );
-  if (isError === true)
-    return fail(
-      failureText(
-        texts.join('\n').trim() === '' && structuredContent !== undefined
-          ? [JSON.stringify(structuredContent)]
-          : texts,
-      ),
-    );
+  const unsaid =
+    structuredContent === undefined || texts.some((text) => isJsonOf(structuredContent, text))
+      ? []
+      : [JSON.stringify(structuredContent)];
+  if (isError === true) return fail(failureText([...texts, ...unsaid]));
   const value = structuredContent ?? (texts.length === 0 ? null : texts.join('\n'));
   const isSaid = ({ part, text }: (typeof blocks)[number]) =>
     structuredContent === undefined
       ? typeof text === 'string' && part.audience === undefined
       : isJsonOf(structuredContent, text);
-  const rest = blocks.filter((block) => !isSaid(block));
-  const shown = rest.length > 0 && structuredContent === undefined ? blocks : rest;
-  const parts = shown.map(({ part }) => part);
-  if (parts.length === 0) return ok(value);
+  if (blocks.every(isSaid)) return ok(value);
+  const parts = [...blocks.map(({ part }) => part), ...unsaid.map((json) => textPart(json))];
   const more = parts.length - MOST_PARTS + 1;
   return ok(value, {
     content:
       more <= 1
         ? parts
         : [
-            ...parts.slice(0, MOST_PARTS - 1),
+            ...parts.slice(0, MOST_PARTS - 1 - unsaid.length),
             textPart(`[${more} more parts omitted: a result has at most ${MOST_PARTS}]`),
+            ...parts.slice(parts.length - unsaid.length),
           ],
   });
 }

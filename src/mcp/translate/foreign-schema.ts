@@ -3,7 +3,7 @@ import { expectedGot } from '../../core/issues.js';
 import { cloneFrozen, describeValue, isPlainObject, type Json } from '../../core/plain-data.js';
 import { publicMessage } from '../../core/public-message.js';
 import {
-  compileJsonSchema,
+  checkJsonSchema,
   foreignSchema,
   type PatternEngine,
 } from '../../json-schema/compile-json-schema.js';
@@ -63,7 +63,7 @@ export function soundSchema(
     };
   try {
     const schema = jsonSchemaOf(foreignSchema(cloneFrozen(clean) as JsonSchema, engine), side);
-    compileJsonSchema(schema);
+    checkJsonSchema(schema);
     return { schema };
   } catch (error) {
     const reason = isToolError(error, 'INVALID_INPUT_SCHEMA')
