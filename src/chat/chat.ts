@@ -1,3 +1,4 @@
+import { without } from '../core/plain-data.js';
 import { randomUUID } from '../core/crypto.js';
 import { isToolError, ToolError } from '../core/errors.js';
 import { signal as signalField } from '../core/options.js';
@@ -306,7 +307,7 @@ async function leaveCalls(run: ChatRun, { index: turn, calls }: OpenTurn): Promi
       input: argumentsOf(call),
       definitionDigest: registry.get(toolName)?.digest ?? '',
       conversationId,
-      ...(principal !== undefined && { principal }),
+      ...without({ principal }),
       createdAt: clock.now(),
     } as const;
     state = withCall(state, callId, { state: 'waiting', pending });

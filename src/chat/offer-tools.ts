@@ -1,5 +1,5 @@
 import { ToolError } from '../core/errors.js';
-import { describeValue, isPlainObject } from '../core/plain-data.js';
+import { describeValue, isPlainObject, without } from '../core/plain-data.js';
 import { ToolExecutor } from '../execution/tool-executor.js';
 import { isAvailable } from '../registry/tool-filter.js';
 import { ToolMetadataRegistry } from '../registry/tool-metadata-registry.js';
@@ -188,6 +188,5 @@ function lastRequest(messages: readonly ChatMessage[]): string {
 function limitsOf(select: CheckedEngine['selectTools']): SelectionLimits {
   if (typeof select !== 'object') return {};
   const { exclude, maxDanger, maxCostTier, accessModes, filter } = select;
-  const limits = Object.entries({ exclude, maxDanger, maxCostTier, accessModes, filter });
-  return Object.fromEntries(limits.filter(([, limit]) => limit !== undefined));
+  return without({ exclude, maxDanger, maxCostTier, accessModes, filter });
 }

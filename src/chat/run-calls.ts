@@ -1,6 +1,12 @@
 import { dangerRank } from '../core/enum-order.js';
 import { isToolError, ToolError } from '../core/errors.js';
-import { canonicalJson, describeValue, isPlainObject, type Json } from '../core/plain-data.js';
+import {
+  canonicalJson,
+  describeValue,
+  isPlainObject,
+  type Json,
+  without,
+} from '../core/plain-data.js';
 import { publicMessage } from '../core/public-message.js';
 import { isRepeatable } from '../execution/call-worker.js';
 import type { ToolExecutor } from '../execution/tool-executor.js';
@@ -100,7 +106,7 @@ async function executeAll(
     await executor.executeAll(
       calls.map((call) => ({ id: call.callId, name: call.toolName, input: argumentsOf(call) })),
       {
-        ...Object.fromEntries(Object.entries(frame).filter(([, value]) => value !== undefined)),
+        ...without(frame),
         conversationId,
         signal: run.signal,
         confirm: (pending) => answerTo(pending, byId.get(pending.callId)),

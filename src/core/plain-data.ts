@@ -179,3 +179,14 @@ export function mapValues<T>(
 ): Record<string, T> {
   return Object.fromEntries(Object.entries(values).map((entry) => [entry[0], map(entry)]));
 }
+
+export type Without<T> = { [K in keyof T as undefined extends T[K] ? never : K]: T[K] } & {
+  [K in keyof T as undefined extends T[K] ? K : never]?: Exclude<T[K], undefined>;
+};
+
+/** Returns an object without its undefined members. */
+export function without<T extends object>(object: T): Without<T> {
+  return Object.fromEntries(
+    Object.entries(object).filter(([, value]) => value !== undefined),
+  ) as Without<T>;
+}

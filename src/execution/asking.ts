@@ -1,6 +1,6 @@
 import { isToolError, ToolError } from '../core/errors.js';
 import { previewDigestOf, type Shown } from '../core/preview.js';
-import { describeValue, isPlainObject } from '../core/plain-data.js';
+import { describeValue, isPlainObject, without } from '../core/plain-data.js';
 import type {
   Confirm,
   Decision,
@@ -298,8 +298,7 @@ export class Asking {
       callId,
       toolName,
       at: clock.now(),
-      ...(principal !== undefined && { principal }),
-      ...(conversationId !== undefined && { conversationId }),
+      ...without({ principal, conversationId }),
     });
   }
 

@@ -4,7 +4,7 @@ import { isWriting } from '../core/enum-order.js';
 import { AccessMode } from '../core/enums.js';
 import { ToolError } from '../core/errors.js';
 import { onAbort } from '../core/listeners.js';
-import { digestOf, type Json } from '../core/plain-data.js';
+import { digestOf, type Json, without } from '../core/plain-data.js';
 import { followLimits } from '../core/time-limit.js';
 import { exponentialBackoff } from '../providers/exponential-backoff.js';
 import { retryAfterOf } from '../providers/run-attempt.js';
@@ -320,7 +320,7 @@ export class CallWorker {
       random,
       health,
       onEvent: (event) => listeners.tell(event),
-      ...(env && { env }),
+      ...without({ env }),
     });
     this.#routers.set(entry.name, { entry, router });
     return router;

@@ -6,6 +6,7 @@ import {
   ignoreRejection,
   isShownByJson,
   type Json,
+  without,
 } from '../core/plain-data.js';
 import { RecentMap } from '../core/recent-map.js';
 import type { ToolMetadataRegistry } from '../registry/tool-metadata-registry.js';
@@ -169,11 +170,7 @@ function cacheFrame(
       : "the context isn't plain data of at most 256 KiB";
   }
   try {
-    const own: ToolContext = Object.freeze({
-      ...(principal !== undefined && { principal }),
-      ...(conversationId !== undefined && { conversationId }),
-      ...(context !== undefined && { context }),
-    });
+    const own: ToolContext = Object.freeze(without({ principal, conversationId, context }));
     const key: unknown = ignoreRejection(cacheKey(input, own));
     if (key === undefined) return 'its cacheKey returned undefined';
     const copy = plainOf(key);

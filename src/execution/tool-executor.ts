@@ -4,7 +4,7 @@ import { FLOW_LABELS, type Flow, type FlowLabel } from '../core/flow.js';
 import { LIMITS } from '../core/limits.js';
 import { Listeners } from '../core/listeners.js';
 import { checkOptions } from '../core/options.js';
-import { digestOf, type Json } from '../core/plain-data.js';
+import { digestOf, type Json, without } from '../core/plain-data.js';
 import type { Shown } from '../core/preview.js';
 import type { ToolEvent } from '../core/tool-event.js';
 import type { ProviderSnapshot } from '../providers/provider.js';
@@ -123,7 +123,7 @@ export class ToolExecutor {
     this.#ownHealth =
       checked.health === undefined && store ? new PublishedHealth({ store, clock }) : undefined;
     this.health = checked.health ?? this.#ownHealth ?? new RollingHealth({ clock });
-    const policy = checked.policy ?? new SafetyPolicy({ registry, ...(env && { env }) });
+    const policy = checked.policy ?? new SafetyPolicy({ registry, ...without({ env }) });
     const listeners = new Listeners<ToolEvent>();
     const frame = (this.#frame = { ...checked, store, policy, health: this.health, listeners });
     const state = (this.#state = store ?? new MemoryStateStore({ clock }));
@@ -200,7 +200,7 @@ export class ToolExecutor {
   ): Promise<TypedOutcome<Result>> {
     assertRegistered(definition, this.registry);
     const { id, ...options }: ExecuteOptions & { readonly id?: string } = given[0] ?? {};
-    const call = { name: definition.name, input, ...(id !== undefined && { id }) };
+    const call = { name: definition.name, input, ...without({ id }) };
     return (await this.execute(call, options)) as TypedOutcome<Result>;
   }
 
@@ -518,10 +518,8 @@ export class ToolExecutor {
    * @throws ToolError `STATE_UNAVAILABLE`, also if the store's `identity` differs.
    */
   async claim(deed: Json, identity?: string): Promise<boolean> {
-    return this.#state.compareAndSet(`claim:${digestOf(deed)}`, undefined, 'claimed', {
-      ttlMs: LIMITS.timerMs,
-      ...(identity !== undefined && { identity }),
-    });
+    const options = without({ ttlMs: LIMITS.timerMs, identity });
+    return this.#state.compareAndSet(`claim:${digestOf(deed)}`, undefined, 'claimed', options);
   }
 
   /** Returns what a conversation has read, and the calls that read it. @throws ToolError `STATE_UNAVAILABLE`. */

@@ -12,6 +12,7 @@ import {
   digestOf,
   isPlainObject,
   type Json,
+  without,
 } from '../core/plain-data.js';
 import type { StateStore, StoreMoment } from '../state/state-store.js';
 import type { ToolEntry } from '../tool/tool-definition.js';
@@ -206,7 +207,7 @@ export class Grants {
    * @throws ToolError `STATE_UNAVAILABLE`.
    */
   async list(of: Partial<Grant> = {}): Promise<readonly (Grant & { readonly used: number })[]> {
-    const wanted = Object.entries(of).filter(([, value]) => value !== undefined);
+    const wanted = Object.entries(without(of));
     const now = await this.#store.now();
     const ids = await this.#store.read(INDEX, { limit: MOST_LISTED });
     const found = await Promise.all([...new Set(ids)].map((id) => this.#read(id)));

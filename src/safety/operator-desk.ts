@@ -1,3 +1,4 @@
+import { without } from '../core/plain-data.js';
 import { ToolError } from '../core/errors.js';
 import type { StateStore } from '../state/state-store.js';
 import type { GrantScope, OperatorAction, Pending, PendingApproval } from './calls.js';
@@ -56,7 +57,7 @@ export class OperatorDesk {
       await this.#waiting.approve(pending, { by });
       await this.#grants.record(grant);
       const { toolName, principal } = pending;
-      const of = { toolName, ...(principal !== undefined && { principal }) };
+      const of = without({ toolName, principal });
       return this.#waiting.record({ action: 'grant', operator: by, id, ...of });
     });
     return grant;

@@ -1,6 +1,12 @@
 import { hmacOf, isEqualSignature } from '../core/crypto.js';
 import { secret } from '../core/options.js';
-import { canonicalJson, cloneFrozen, isPlainObject } from '../core/plain-data.js';
+import {
+  canonicalJson,
+  cloneFrozen,
+  isPlainObject,
+  without,
+  mapValues,
+} from '../core/plain-data.js';
 
 /** The minimum length of a key in bytes, which is the length of an HMAC-SHA-256 digest. */
 const SHORTEST_KEY = 32;
@@ -68,9 +74,5 @@ export class Signer {
  * Copies each field separately, because an input can already have the maximum depth of plain data.
  */
 function copyOf(fields: Fields): Fields {
-  return Object.fromEntries(
-    Object.entries(fields)
-      .filter(([, value]) => value !== undefined)
-      .map(([field, value]) => [field, cloneFrozen(value)]),
-  );
+  return mapValues(without(fields), ([, value]) => cloneFrozen(value));
 }

@@ -9,6 +9,7 @@ import {
   digestOf,
   isPlainObject,
   type Json,
+  without,
 } from '../core/plain-data.js';
 import { compileJsonSchema } from '../json-schema/compile-json-schema.js';
 import { isRestarted } from '../state/state-arguments.js';
@@ -144,7 +145,7 @@ export class WaitingCalls {
       // The call is listed before it's stored, so that no stored call is missing from the list.
       if (!isListed) await this.#list(pending);
       isListed = true;
-      const options = { ttlMs: lifetimeOf(pending), ...(identity !== undefined && { identity }) };
+      const options = without({ ttlMs: lifetimeOf(pending), identity });
       if (!(await this.#store.compareAndSet(key, text, this.#text(call), options))) continue;
       if (stored !== undefined) await this.#unlist(stored.call.pending);
       return call;
@@ -181,8 +182,8 @@ export class WaitingCalls {
     const key = isOfOne ? ownIndexOf({ principal, conversationId }) : INDEX;
     const now = await this.#store.now();
     const found: Pending[] = [];
-    for (let after = filter.after && memberOf(filter.after); found.length < limit;) {
-      const page = { reverse: true, limit: Math.min(limit, PAGE), ...(after && { after }) };
+    for (let after = filter.after ? memberOf(filter.after) : undefined; found.length < limit;) {
+      const page = without({ reverse: true, limit: Math.min(limit, PAGE), after });
       const members = await this.#store.pageOfIndex(key, page);
       const open = await Promise.all(members.map((member) => this.#open(key, member, now)));
       found.push(
@@ -336,7 +337,7 @@ export class WaitingCalls {
     { by }: Answering,
   ): Promise<OperatorAction> {
     if (call.state.is !== 'open') throw resolved(call);
-    const next = this.#text({ ...call, state: { ...state, ...withoutUndefined({ by }) } });
+    const next = this.#text({ ...call, state: { ...state, ...without({ by }) } });
     const { pending } = call;
     // The answer to a question is kept until the call is made again.
     const options = { ttlMs: state.is === 'answered' ? LIMITS.timerMs : ('keep' as const) };
@@ -345,7 +346,7 @@ export class WaitingCalls {
     await this.#unlist(pending);
     const { id, toolName, principal } = pending;
     const action = ACTION_OF[state.is as keyof typeof ACTION_OF];
-    return this.record({ action, id, toolName, ...withoutUndefined({ operator: by, principal }) });
+    return this.record({ action, id, toolName, ...without({ operator: by, principal }) });
   }
 
   async #held(key: string, given?: string, now?: StoreMoment): Promise<Held | undefined> {
@@ -405,7 +406,7 @@ export class WaitingCalls {
   /** Checks a page of entries from the oldest, and removes those whose calls aren't open any more. */
   async #dropStale(key: string, after?: string) {
     const now = await this.#store.now();
-    const page = await this.#store.pageOfIndex(key, { limit: PAGE, ...(after && { after }) });
+    const page = await this.#store.pageOfIndex(key, without({ limit: PAGE, after }));
     const open = await Promise.all(page.map((member) => this.#open(key, member, now)));
     return { last: page.at(-1), isDropped: open.includes(undefined) };
   }
@@ -426,7 +427,7 @@ const ACTION_OF = { approved: 'approve', denied: 'deny', answered: 'answer' } as
 export function withAnswer({ pending, state }: WaitingCall): StoredPending {
   if (state.is === 'open') return pending;
   const answer = state.is === 'answered' ? Object.freeze({ value: state.value }) : state.is;
-  return Object.freeze({ ...pending, answer, ...(state.by !== undefined && { by: state.by }) });
+  return Object.freeze({ ...pending, answer, ...without({ by: state.by }) });
 }
 
 /** Returns true for the text of a record whose call is open. The record isn't verified. */
@@ -479,18 +480,10 @@ function matches(
 /** Returns a copy of what a program passes, which can have any shape. */
 function copyOf(shown: unknown): Readonly<Record<string, unknown>> {
   try {
-    return isPlainObject(shown) ? cloneFrozen(withoutUndefined(shown)) : {};
+    return isPlainObject(shown) ? cloneFrozen(without(shown)) : {};
   } catch {
     return {};
   }
-}
-
-function withoutUndefined<T extends object>(
-  fields: T,
-): { [Name in keyof T]: NonNullable<T[Name]> } {
-  return Object.fromEntries(
-    Object.entries(fields).filter(([, value]) => value !== undefined),
-  ) as never;
 }
 
 /** Returns a copy of edited arguments. @throws ToolError `INVALID_ARGUMENT`. */

@@ -6,6 +6,7 @@ import {
   digestOf,
   isPlainObject,
   type Json,
+  without,
 } from '../../core/plain-data.js';
 import { publicMessage } from '../../core/public-message.js';
 import { answerIssues } from '../../execution/read-result.js';
@@ -138,7 +139,7 @@ function resolved(data: SessionData, changes: readonly Change[]): Resolved {
   let next = data;
   for (const { callId, progress, digest, by } of changes) {
     const others = next.resolutions.filter((each) => each.callId !== callId);
-    const resolutions = [...others, { callId, digest, ...(by !== undefined && { by }) }];
+    const resolutions = [...others, without({ callId, digest, by })];
     next = { ...withCall(next, callId, progress), resolutions };
   }
   return { data: revised(closeTurn(next)), applied: true };

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { randomUUID } from '../../core/crypto.js';
 import { isToolError } from '../../core/errors.js';
 import { checkOptions, text } from '../../core/options.js';
-import type { Json } from '../../core/plain-data.js';
+import { type Json, without } from '../../core/plain-data.js';
 import type { StateStore } from '../../state/state-store.js';
 import { freezePlain } from '../../tool/bound-input.js';
 import {
@@ -106,7 +106,7 @@ export function newSessionData(options: NewSession): SessionData {
     ...(context !== undefined && {
       context: cloneMessage(context as Json, 'the context of a session', 'INVALID_ARGUMENT'),
     }),
-    ...(job !== undefined && { job }),
+    ...without({ job }),
     messages: closedMessages(messages),
     resolutions: [],
   });

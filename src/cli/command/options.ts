@@ -1,3 +1,4 @@
+import { without as given } from '../../core/plain-data.js';
 import { DangerLevel, Priority } from '../../core/enums.js';
 import { LIMITS } from '../../core/limits.js';
 import { DERIVED_SETS } from '../../registry/derived-sets.js';
@@ -238,11 +239,4 @@ export const FORMAT_OPTIONS = {
   ),
 } satisfies Options;
 
-type Given<T> = { -readonly [Name in keyof T]?: Exclude<T[Name], undefined> };
-
-/** Returns the fields that have a value. */
-export function given<T extends object>(fields: T): Given<T> {
-  return Object.fromEntries(
-    Object.entries(fields).filter(([, value]) => value !== undefined),
-  ) as Given<T>;
-}
+export { given };

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { ToolError } from '../../core/errors.js';
 import { aFunction, withMethods, type FieldsOf } from '../../core/options.js';
-import { canonicalJson, type Json } from '../../core/plain-data.js';
+import { canonicalJson, type Json, without } from '../../core/plain-data.js';
 import type { ToolEvent } from '../../core/tool-event.js';
 import {
   type CallContext,
@@ -114,11 +114,7 @@ export function framing({
   context,
   caller,
 }: { readonly [Option in keyof FrameworkOptions]?: FrameworkOptions[Option] | undefined }): Frame {
-  const own: CallFrame = Object.fromEntries(
-    Object.entries({ principal, scopes, flags, persona, conversationId, mode }).filter(
-      ([, value]) => value !== undefined,
-    ),
-  );
+  const own = without({ principal, scopes, flags, persona, conversationId, mode });
   return async (call, given) => {
     const used = given ?? context;
     return {
@@ -154,7 +150,7 @@ export class GuardedCalls {
 
   constructor(executor: CallExecutor, policy?: Policy) {
     this.#executor = executor;
-    this.#policy = policy === undefined ? {} : { policy };
+    this.#policy = without({ policy });
   }
 
   /**
@@ -186,12 +182,7 @@ export class GuardedCalls {
           event.toolName === entry.name &&
           onProgress(event.progress),
       );
-    const options = {
-      ...frame,
-      ...this.#policy,
-      ...(signal && { signal }),
-      ...(confirm && { confirm }),
-    };
+    const options = { ...frame, ...this.#policy, ...without({ signal, confirm }) };
     try {
       const isKnown = !approved || (await this.#approve(entry, call, frame, approved));
       const outcome = await this.#executor.execute(call, options);

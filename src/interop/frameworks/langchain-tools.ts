@@ -5,7 +5,7 @@ import { randomUUID } from '../../core/crypto.js';
 import { ToolError } from '../../core/errors.js';
 import { missingPackage } from '../../core/issues.js';
 import { aFunction, checkOptions } from '../../core/options.js';
-import { describeValue, isPlainObject } from '../../core/plain-data.js';
+import { describeValue, isPlainObject, without } from '../../core/plain-data.js';
 import type { Confirm } from '../../safety/calls.js';
 import { readOutcome } from '../../safety/read-outcome.js';
 import { fail, halt } from '../../tool/outcome.js';
@@ -291,8 +291,7 @@ function executeOf({ isDirectToolOutput }: LangChain, tool: Invocable): Execute 
         ? []
         : [{ handleToolEvent: (event: unknown) => reportProgress(event) }];
     const result = await tool.invoke(input, {
-      ...(signal && { signal }),
-      ...(context !== undefined && { context }),
+      ...without({ signal, context }),
       callbacks,
     });
     if (!isDirectToolOutput(result))

@@ -1,3 +1,4 @@
+import { without } from '../../core/plain-data.js';
 import type {
   CallToolRequest,
   Client,
@@ -75,7 +76,7 @@ export function elicitationOf(server: string, onElicit: OnElicit): Elicitation {
     const signal = AbortSignal.any([given, ...(only && ofCall ? [ofCall] : [])]);
     const about = {
       ...(only && id !== undefined && toolName !== undefined && { call: { id, toolName } }),
-      ...(principal !== undefined && { principal }),
+      ...without({ principal }),
       signal,
     };
     const goOns = calls.map((each) => pauseLimits(each.signal));
@@ -125,7 +126,7 @@ export function elicitationOf(server: string, onElicit: OnElicit): Elicitation {
           next = {
             ...params,
             ...(asked.length > 0 && { inputResponses: Object.fromEntries(answers) }),
-            ...(requestState !== undefined && { requestState }),
+            ...without({ requestState }),
           };
         }
         throw new Error(

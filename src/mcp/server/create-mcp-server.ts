@@ -1,3 +1,4 @@
+import { without } from '../../core/plain-data.js';
 import type { AuthInfo, Transport } from '@modelcontextprotocol/server';
 import { randomBytes } from 'node:crypto';
 import type { Readable, Writable } from 'node:stream';
@@ -132,9 +133,7 @@ export function createMcpServer(
     new ToolExecutor({
       registry,
       clock,
-      ...(policy && { policy }),
-      ...(store && { store }),
-      ...(approvalKey && { approvalKey }),
+      ...without({ policy, store, approvalKey }),
     });
   const tools = servedTools(registry, options);
   const running = new RelayedCalls(clock);

@@ -1,5 +1,5 @@
 import type { AuthInfo, Implementation, ServerContext } from '@modelcontextprotocol/server';
-import { digestOf } from '../../core/plain-data.js';
+import { digestOf, without } from '../../core/plain-data.js';
 import type {
   CheckedServerOptions,
   McpAuthInfo,
@@ -27,8 +27,7 @@ export function contextOf(
   const client =
     typeof name === 'string' && typeof version === 'string' ? { name, version } : undefined;
   return givenContext(options, http?.authInfo, {
-    ...(sessionId !== undefined && { sessionId }),
-    ...(client && { client }),
+    ...without({ sessionId, client }),
   });
 }
 

@@ -1,3 +1,4 @@
+import { without, type Without } from '../../core/plain-data.js';
 import { SideEffect } from '../../core/enums.js';
 import { matchesPattern } from '../../safety/name-pattern.js';
 import type { ToolOptions } from '../../tool/tool-options.js';
@@ -103,16 +104,7 @@ function withOverrides(earlier: McpToolOverrides, later: McpToolOverrides): McpT
   return { ...rest, ...later };
 }
 
-type Without<T> = { [K in keyof T as undefined extends T[K] ? never : K]: T[K] } & {
-  [K in keyof T as undefined extends T[K] ? K : never]?: Exclude<T[K], undefined>;
-};
-
-/** Returns an object without its undefined members. */
-export function without<T extends object>(object: T): Without<T> {
-  return Object.fromEntries(
-    Object.entries(object).filter(([, value]) => value !== undefined),
-  ) as Without<T>;
-}
+export { without };
 
 /** Returns the named members of an object without the undefined ones. */
 export function picked<T extends object, K extends keyof T>(
