@@ -1,4 +1,4 @@
-import { ESLint, type Linter } from 'eslint';
+import { ESLint } from 'eslint';
 import tseslint from 'typescript-eslint';
 import { expect, it } from 'vitest';
 import { plugin } from '../../src/eslint.js';

@@ -22,7 +22,8 @@ export async function loadTypeScript(): Promise<void> {
   const missing = () => ({});
   // Its types are those of the package that it replaces.
   // eslint-disable-next-line @typescript-eslint/no-unnecessary-type-assertion
-  const second = () => import('@typescript/typescript6' as 'typescript').catch(missing);
+  const second = (): Promise<object> =>
+    import('@typescript/typescript6' as 'typescript').catch(missing);
   const loaded =
     compilerIn(await import('typescript').catch(missing)) ?? compilerIn(await second());
   if (loaded === undefined)
