@@ -1,1 +1,1 @@
-export { plugin, plugin as default } from './audit/eslint-plugin.js';
+export { plugin, plugin as default } from './audit/judge/eslint-plugin.js';

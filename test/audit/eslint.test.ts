@@ -1,4 +1,4 @@
-import { ESLint, type Linter } from 'eslint';
+import { ESLint } from 'eslint';
 import tseslint from 'typescript-eslint';
 import { expect, it } from 'vitest';
 import { plugin } from '../../src/eslint.js';
@@ -18,7 +18,7 @@ it('the ESLint rule underlines the option that lies, with the path to the call, 
       overrideConfig: {
         files: ['**/*.ts'],
         languageOptions: {
-          parser: tseslint.parser as Linter.Parser,
+          parser: tseslint.parser,
           parserOptions: { projectService: true, tsconfigRootDir: cwd },
         },
         plugins: { tooldex: plugin as never },
@@ -36,6 +36,6 @@ it('the ESLint rule underlines the option that lies, with the path to the call, 
   expect(await messages({})).toEqual([lie]);
   expect(await messages({ unknown: true })).toEqual([
     lie,
-    [10, 32, 'ask is unknown: args.ask was not followed.'],
+    [10, 33, 'ask is unknown: args.ask was not followed.'],
   ]);
 }, 60_000);

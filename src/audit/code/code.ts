@@ -1,5 +1,6 @@
 import { relative } from 'node:path';
 import type {
+  BinaryExpression,
   CallLikeExpression,
   ClassLikeDeclaration,
   Declaration,
@@ -250,12 +251,12 @@ function isDeclarationName(node: Node): boolean {
 const isNameOf = (node: Node) =>
   ts.isPropertyAccessExpression(node.parent) && node.parent.name === node;
 
-export function isAssignment({ operatorToken: { kind } }: import('typescript').BinaryExpression) {
+export function isAssignment({ operatorToken: { kind } }: BinaryExpression) {
   return kind >= ts.SyntaxKind.FirstAssignment && kind <= ts.SyntaxKind.LastAssignment;
 }
 
 /** Returns true for `=`, `??=`, `||=` and `&&=`, whose value is one of two expressions. */
-function isPlainAssignment({ operatorToken }: import('typescript').BinaryExpression): boolean {
+function isPlainAssignment({ operatorToken }: BinaryExpression): boolean {
   return ['=', '??=', '||=', '&&='].includes(ts.tokenToString(operatorToken.kind) ?? '');
 }
 

@@ -20,9 +20,12 @@ export function useTypeScript(compiler: Compiler): void {
 export async function loadTypeScript(): Promise<void> {
   if (ts !== undefined) return;
   const missing = () => ({});
+  const second = (): Promise<object> =>
+    // Its types are those of the package that it replaces.
+    // eslint-disable-next-line @typescript-eslint/no-unnecessary-type-assertion
+    import('@typescript/typescript6' as 'typescript').catch(missing);
   const loaded =
-    compilerIn(await import('typescript').catch(missing)) ??
-    compilerIn(await import('@typescript/typescript6' as 'typescript').catch(missing));
+    compilerIn(await import('typescript').catch(missing)) ?? compilerIn(await second());
   if (loaded === undefined)
     throw new ToolError(
       'MISSING_PACKAGE',

@@ -1,6 +1,7 @@
 import type {
   BinaryExpression,
   CallExpression,
+  ConditionalExpression,
   Declaration,
   ElementAccessExpression,
   Expression,
@@ -17,7 +18,9 @@ import type {
 import type { Code } from '../code/code.js';
 import { packageIn } from '../code/outside-code.js';
 import { ts } from '../code/typescript.js';
+import type { Call, Evaluating, Flags } from './evaluating.js';
 import { Members } from './members.js';
+import { containerOf, innerOf, loadedBy, requiredBy, returnsIn } from './syntax.js';
 import { resultOfGlobal } from './global-results.js';
 import {
   distinct,
@@ -28,16 +31,12 @@ import {
   NOTHING,
   textsOf,
   UNKNOWN,
-  type AnyValue,
   type Env,
   type FunctionValue,
   type OutsideValue,
   type Value,
   type Values,
 } from './values.js';
-
-type Call = CallExpression | NewExpression;
-type Flags = Pick<AnyValue, 'kept' | 'input'>;
 
 /** Depth of nested activations after which values are unknown. */
 const DEEPEST = 40;
@@ -48,7 +47,7 @@ const MOST_RECURSION = 2;
  * Evaluates expressions without running them. Everything that the code doesn't show is an unknown
  * value, with the type that the checker knows.
  */
-export class Evaluator {
+export class Evaluator implements Evaluating {
   readonly envs = new Environments();
   readonly members: Members;
   readonly #memo = new Map<Env, Map<Node, Values>>();
@@ -151,7 +150,7 @@ export class Evaluator {
     return found.size === 1 ? [...found][0] : undefined;
   }
 
-  #conditional(node: import('typescript').ConditionalExpression, env: Env): Values {
+  #conditional(node: ConditionalExpression, env: Env): Values {
     const truth = this.truth(node.condition, env);
     return [
       ...(truth === false ? [] : this.evaluate(node.whenTrue, env)),
@@ -347,7 +346,7 @@ export class Evaluator {
   result(callee: Value, args: readonly Values[], node: Expression, env: Env): Values {
     if (callee.is === 'function') return this.returned(callee, args, env);
     if (callee.is !== 'outside') return [UNKNOWN];
-    const special = resultOfGlobal(this, callee, args, node, env);
+    const special = resultOfGlobal(this, this.members, callee, args, node, env);
     if (special !== undefined) return special;
     const type = this.ofType(this.typeAt(node), env);
     const made = { made: node, args, kept: env.kept || isPartOfKept(callee) };
@@ -503,65 +502,10 @@ const PARTS =
 const isPartOfKept = ({ pkg, path, self = [] }: OutsideValue) =>
   pkg === 'global' && PARTS.test(path.at(-1) ?? '') && self.some(isKept);
 
-/** Returns the expression inside parentheses, casts and `await`, which change no value. */
-export function innerOf(node: Expression): Expression | undefined {
-  return ts.isParenthesizedExpression(node) ||
-    ts.isAsExpression(node) ||
-    ts.isNonNullExpression(node) ||
-    ts.isSatisfiesExpression(node) ||
-    ts.isTypeAssertionExpression(node) ||
-    ts.isAwaitExpression(node)
-    ? node.expression
-    : undefined;
-}
-
-/** Returns the specifier of `import()` and `require()`. */
-export function loadedBy(node: CallExpression): Expression | undefined {
-  const { expression } = node;
-  const isLoad =
-    expression.kind === ts.SyntaxKind.ImportKeyword ||
-    (ts.isIdentifier(expression) && expression.text === 'require');
-  return isLoad ? node.arguments[0] : undefined;
-}
-
-function requiredBy(node: Declaration): Expression | undefined {
-  const { initializer } = node as Partial<VariableDeclaration>;
-  return initializer !== undefined && ts.isCallExpression(initializer)
-    ? loadedBy(initializer)
-    : undefined;
-}
-
-/** Returns the function that a node's code belongs to. */
-function containerOf(node: Node): SignatureDeclaration | undefined {
-  for (let at = node; at.parent !== undefined; at = at.parent) {
-    const { parent } = at;
-    if (ts.isFunctionLike(parent) && 'body' in parent && (parent as { name?: Node }).name !== at)
-      return parent;
-  }
-  return undefined;
-}
-
 export function selfIn(env: Env): Values {
   for (let at: Env | undefined = env; at !== undefined; at = at.outer)
     if (at.self !== undefined) return at.self;
   return [UNKNOWN];
-}
-
-const returns = new WeakMap<Node, readonly Expression[]>();
-
-/** Returns the expressions that a function's body returns. */
-function returnsIn(body: Node): readonly Expression[] {
-  const known = returns.get(body);
-  if (known !== undefined) return known;
-  const found: Expression[] = [];
-  const look = (node: Node): void => {
-    if (ts.isFunctionLike(node) || ts.isClassLike(node)) return;
-    if (ts.isReturnStatement(node) && node.expression !== undefined) found.push(node.expression);
-    ts.forEachChild(node, look);
-  };
-  look(body);
-  returns.set(body, found);
-  return found;
 }
 
 function truthOf(value: Value): boolean | undefined {
@@ -582,7 +526,7 @@ function flagsOf(left: Values, right: Values): readonly string[] {
     textsOf(
       values.map((each) =>
         each.is === 'outside' && /^[A-Z][A-Z_\d]+$/.test(each.path.at(-1) ?? '')
-          ? literal(each.path.at(-1)!)
+          ? literal(each.path.at(-1))
           : each,
       ),
     ),

@@ -1,5 +1,6 @@
 import type { Expression } from 'typescript';
-import { type Evaluator } from './evaluator.js';
+import type { Evaluating } from './evaluating.js';
+import type { Members } from './members.js';
 import {
   distinct,
   HOLE,
@@ -17,7 +18,8 @@ import {
  * other functions.
  */
 export function resultOfGlobal(
-  evaluator: Evaluator,
+  evaluator: Evaluating,
+  members: Members,
   callee: OutsideValue,
   args: readonly Values[],
   node: Expression,
@@ -40,7 +42,7 @@ export function resultOfGlobal(
     case 'CallableFunction.apply':
     case 'Function.apply':
       return self.flatMap((each) =>
-        evaluator.result(withSelf(each, first), evaluator.members.items(second) ?? [], node, env),
+        evaluator.result(withSelf(each, first), members.items(second) ?? [], node, env),
       );
     case 'util.promisify':
     case 'PromiseConstructor.resolve':
@@ -67,22 +69,20 @@ export function resultOfGlobal(
     case 'Array.map':
     case 'ReadonlyArray.map':
       return listOf(
-        first.flatMap((each) =>
-          evaluator.result(each, [evaluator.members.elements(self)], node, env),
-        ),
+        first.flatMap((each) => evaluator.result(each, [members.elements(self)], node, env)),
         env,
       );
     case 'Array.filter':
     case 'ReadonlyArray.filter':
     case 'Array.slice':
-      return listOf(evaluator.members.elements(self), env);
+      return listOf(members.elements(self), env);
     case 'ObjectConstructor.values':
       return listOf(
-        first.flatMap((each) => evaluator.members.anyOf(each)),
+        first.flatMap((each) => members.anyOf(each)),
         env,
       );
     case 'Array.join':
-      return joinItems(evaluator, self, second.length === 0 ? textsOf(first)[0] : undefined);
+      return joinItems(members, self, second.length === 0 ? textsOf(first)[0] : undefined);
     case 'path.join':
     case 'path.resolve':
       return [literal(args.map((each) => onlyText(each)).join('/'))];
@@ -119,7 +119,7 @@ function changed(values: Values, change: (text: string) => string): Values {
   return textsOf(values).map((text) => literal(text.includes(HOLE) ? HOLE : change(text)));
 }
 
-function joinItems(evaluator: Evaluator, lists: Values, separator = ','): Values {
-  const items = evaluator.members.items(lists);
+function joinItems(members: Members, lists: Values, separator = ','): Values {
+  const items = members.items(lists);
   return [literal(items === undefined ? HOLE : items.map(onlyText).join(separator))];
 }

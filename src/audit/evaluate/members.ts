@@ -1,20 +1,21 @@
 import type {
   BindingElement,
   ClassLikeDeclaration,
-  ConstructorDeclaration,
   ElementAccessExpression,
   Expression,
   Node,
   ObjectLiteralExpression,
   ParameterDeclaration,
   PropertyAccessExpression,
+  PropertyDeclaration,
   SignatureDeclaration,
   Symbol as TsSymbol,
   Type,
 } from 'typescript';
 import { memberName, type Member } from '../code/code.js';
 import { ts } from '../code/typescript.js';
-import { type Evaluator } from './evaluator.js';
+import type { Evaluating } from './evaluating.js';
+import { bindingName, constructorOf, isBodiless, membersOf, superCallIn } from './syntax.js';
 import {
   HOLE,
   isKept,
@@ -39,7 +40,7 @@ interface Wanted {
 
 /** Evaluates the members of values: properties, methods, fields and elements. */
 export class Members {
-  constructor(readonly evaluator: Evaluator) {}
+  constructor(readonly evaluator: Evaluating) {}
 
   get #code() {
     return this.evaluator.code;
@@ -361,18 +362,18 @@ export class Members {
 
   #field(member: Member, node: ClassLikeDeclaration, self: Values): Values {
     const env = this.evaluator.scopeOf(node, this.evaluator.envs.top);
-    if (ts.isParameter(member as Node)) {
+    if (ts.isParameter(member)) {
       const [holder] = self;
       return holder?.is === 'instance'
-        ? this.evaluator.parameter(member as never, this.constructing(holder, node))
+        ? this.evaluator.parameter(member, this.constructing(holder, node))
         : [UNKNOWN];
     }
-    if (!ts.isPropertyDeclaration(member as Node)) return this.#method(member, env, self);
-    return this.#fieldValues(member as never, node, self, env);
+    if (!ts.isPropertyDeclaration(member)) return this.#method(member, env, self);
+    return this.#fieldValues(member, node, self, env);
   }
 
   #fieldValues(
-    member: import('typescript').PropertyDeclaration,
+    member: PropertyDeclaration,
     node: ClassLikeDeclaration,
     self: Values,
     env: Env,
@@ -566,50 +567,3 @@ export const DATA_METHODS =
 
 const madeBy = (holder: Value): Pick<OutsideValue, 'made'> =>
   holder.is === 'outside' && holder.made !== undefined ? { made: holder.made } : {};
-
-/** Returns true for members that only have a type. */
-function isBodiless(member: Node): boolean {
-  return (ts.isMethodDeclaration(member) || ts.isAccessor(member)) && member.body === undefined;
-}
-
-function membersOf(
-  node: ClassLikeDeclaration,
-  name: string | undefined,
-  isStatic: boolean,
-): readonly Member[] {
-  const own = node.members.filter(
-    (member): member is typeof member & Member =>
-      member.name !== undefined &&
-      (name === undefined || memberName(member.name) === name) &&
-      !isBodiless(member) &&
-      ((ts.getCombinedModifierFlags(member) & ts.ModifierFlags.Static) !== 0) === isStatic,
-  );
-  const parameters = isStatic ? [] : (constructorOf(node)?.parameters ?? []);
-  const injected = parameters.filter(
-    (each) => ts.isParameterPropertyDeclaration(each, each.parent) && each.name.getText() === name,
-  );
-  return [...own, ...injected];
-}
-
-export function constructorOf(node: ClassLikeDeclaration): ConstructorDeclaration | undefined {
-  return node.members.find(
-    (member): member is ConstructorDeclaration =>
-      ts.isConstructorDeclaration(member) && member.body !== undefined,
-  );
-}
-
-function superCallIn(
-  node: ConstructorDeclaration,
-): import('typescript').CallExpression | undefined {
-  const statements = node.body?.statements ?? [];
-  for (const statement of statements)
-    if (ts.isExpressionStatement(statement) && ts.isCallExpression(statement.expression))
-      if (statement.expression.expression.kind === ts.SyntaxKind.SuperKeyword)
-        return statement.expression;
-  return undefined;
-}
-
-function bindingName({ propertyName, name }: BindingElement): string | undefined {
-  const node = propertyName ?? name;
-  return ts.isIdentifier(node) || ts.isStringLiteralLike(node) ? node.text : undefined;
-}

@@ -3,16 +3,20 @@ import type {
   CallExpression,
   ClassLikeDeclaration,
   Expression,
+  Identifier,
+  IfStatement,
   NewExpression,
   Node,
+  PropertyAccessExpression,
   Statement,
   TaggedTemplateExpression,
 } from 'typescript';
 import { isAssignment, isUpdated, memberName } from '../code/code.js';
 import { ts } from '../code/typescript.js';
 import type { CallEffect, Effect } from '../effect.js';
-import { loadedBy, OutOfTime, selfIn, type Evaluator } from '../evaluate/evaluator.js';
-import { constructorOf, DATA_METHODS } from '../evaluate/members.js';
+import { OutOfTime, selfIn, type Evaluator } from '../evaluate/evaluator.js';
+import { constructorOf, loadedBy } from '../evaluate/syntax.js';
+import { DATA_METHODS } from '../evaluate/members.js';
 import { bind, withSelf } from '../evaluate/global-results.js';
 import {
   isKept,
@@ -218,10 +222,7 @@ class Follower implements Followed {
   }
 
   /** Returns true if a condition whose value is known ends the function. */
-  #alwaysLeaves(
-    { expression, thenStatement, elseStatement }: import('typescript').IfStatement,
-    env: Env,
-  ): boolean {
+  #alwaysLeaves({ expression, thenStatement, elseStatement }: IfStatement, env: Env): boolean {
     const taken =
       leaves(thenStatement) || leaves(elseStatement)
         ? this.evaluator.truth(expression, env)
@@ -246,7 +247,7 @@ class Follower implements Followed {
     }
   }
 
-  #name(node: import('typescript').Identifier, env: Env): void {
+  #name(node: Identifier, env: Env): void {
     if (node.text === 'idempotencyKey') this.usesKey = true;
     if (ts.isPropertyAccessExpression(node.parent) || ts.isCallExpression(node.parent)) return;
     const symbol = this.evaluator.code.symbolAt(node);
@@ -415,7 +416,7 @@ class Follower implements Followed {
             return this.evaluator.evaluate(each.name, object.env);
           return ts.isSpreadAssignment(each)
             ? []
-            : [this.evaluator.closure(each as never, object.env, [object])];
+            : [this.evaluator.closure(each, object.env, [object])];
         });
     return values.filter(({ is }) => is === 'function' || is === 'object');
   }
@@ -515,13 +516,13 @@ class Follower implements Followed {
     if (ts.isPropertyAccessExpression(target)) this.#accessors(target, env, true);
   }
 
-  #property(node: import('typescript').PropertyAccessExpression, env: Env): void {
+  #property(node: PropertyAccessExpression, env: Env): void {
     if (node.name.text === 'idempotencyKey') this.usesKey = true;
     this.#accessors(node, env, false);
   }
 
   /** Follows the getter or setter that a property access runs. */
-  #accessors(node: import('typescript').PropertyAccessExpression, env: Env, isSet: boolean): void {
+  #accessors(node: PropertyAccessExpression, env: Env, isSet: boolean): void {
     const found = this.evaluator.code
       .membersNamed(node.name.text)
       .filter(isSet ? ts.isSetAccessor : ts.isGetAccessor);

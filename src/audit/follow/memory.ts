@@ -8,7 +8,8 @@ import type {
 import { isUpdated } from '../code/code.js';
 import { ts } from '../code/typescript.js';
 import type { CallEffect } from '../effect.js';
-import { innerOf, type Evaluator } from '../evaluate/evaluator.js';
+import { type Evaluator } from '../evaluate/evaluator.js';
+import { innerOf } from '../evaluate/syntax.js';
 import { isKept, type Env, type OutsideValue } from '../evaluate/values.js';
 import { callName, nameOf } from '../known/known-calls.js';
 

@@ -1,7 +1,7 @@
 import { AssertionError } from 'node:assert';
 import { readFile, stat } from 'node:fs/promises';
 import { basename, join, relative, resolve } from 'node:path';
-import type { Program, SourceFile } from 'typescript';
+import type { Expression, Program, SourceFile } from 'typescript';
 import { z } from 'zod';
 import { expectedGot, invalidArgument } from '../../core/issues.js';
 import { checkOptions, text, type FieldsOf } from '../../core/options.js';
@@ -22,7 +22,7 @@ import { Evaluator } from '../evaluate/evaluator.js';
 import { HOLE } from '../evaluate/values.js';
 import { followCalls, type Unknown } from '../follow/follow-calls.js';
 import { KnownCalls, knowledge, type AuditKnowledge } from '../known/known-calls.js';
-import { declaredBy, type Declared } from '../tools/declared.js';
+import { declaredBy } from '../tools/declared.js';
 import { findTools, type FoundTool } from '../tools/find-tools.js';
 import { applyBaseline, liesIn, newLies, readBaseline } from './baseline.js';
 import { judgeTool, type ToolAudit } from './judge-tool.js';
@@ -223,7 +223,7 @@ function reachedFrom(program: Program, files: readonly string[]): ReadonlySet<st
     reached.add(file.fileName);
     for (const statement of file.statements) {
       const { moduleSpecifier } = statement as {
-        readonly moduleSpecifier?: import('typescript').Expression;
+        readonly moduleSpecifier?: Expression;
       };
       const symbol = moduleSpecifier && checker.getSymbolAtLocation(moduleSpecifier);
       const declaration = symbol?.valueDeclaration;

@@ -3,6 +3,8 @@ import type {
   ClassLikeDeclaration,
   Expression,
   Identifier,
+  ImportDeclaration,
+  ImportSpecifier,
   Node,
   SignatureDeclaration,
   SourceFile,
@@ -249,8 +251,8 @@ function declaredName(evaluator: Evaluator, node: Identifier): string | undefine
     : undefined;
 }
 
-function importedFrom(node: import('typescript').ImportSpecifier): string | undefined {
-  const { moduleSpecifier } = node.parent.parent.parent as import('typescript').ImportDeclaration;
+function importedFrom(node: ImportSpecifier): string | undefined {
+  const { moduleSpecifier } = node.parent.parent.parent as ImportDeclaration;
   const isOurs =
     ts.isStringLiteralLike(moduleSpecifier) && /^tooldex(?:\/|$)/.test(moduleSpecifier.text);
   return isOurs ? (node.propertyName ?? node.name).text : undefined;

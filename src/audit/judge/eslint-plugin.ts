@@ -1,14 +1,14 @@
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import type { Node, Program } from 'typescript';
-import { Code } from './code/code.js';
-import { ts, useTypeScript } from './code/typescript.js';
-import { wayOf } from './effect.js';
-import { Evaluator } from './evaluate/evaluator.js';
-import { audited } from './judge/audit-tools.js';
-import type { ToolAudit } from './judge/judge-tool.js';
-import { KnownCalls, type AuditKnowledge } from './known/known-calls.js';
-import { findTools } from './tools/find-tools.js';
+import { Code } from '../code/code.js';
+import { ts, useTypeScript } from '../code/typescript.js';
+import { wayOf } from '../effect.js';
+import { Evaluator } from '../evaluate/evaluator.js';
+import { audited } from './audit-tools.js';
+import type { ToolAudit } from './judge-tool.js';
+import { KnownCalls, type AuditKnowledge } from '../known/known-calls.js';
+import { findTools } from '../tools/find-tools.js';
 
 /** The part of a rule's context that the rule uses. */
 interface RuleContext {
