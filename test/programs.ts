@@ -33,7 +33,15 @@ export const PROGRAM_OPTIONS = {
   format: 'esm',
   target: 'node20',
   mainFields: ['module', 'main'],
-  external: ['@langchain/*', 'ai', 'esbuild', 'redis', 'tsx', 'typescript', '@typescript/typescript6'],
+  external: [
+    '@langchain/*',
+    'ai',
+    'esbuild',
+    'redis',
+    'tsx',
+    'typescript',
+    '@typescript/typescript6',
+  ],
   banner: {
     js: "import { createRequire as makeRequire } from 'node:module'; const require = makeRequire(import.meta.url);",
   },

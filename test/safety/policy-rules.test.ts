@@ -58,8 +58,7 @@ describe('policy rules', () => {
 
   it('the reason says up to which danger a rule would have allowed the call', () => {
     const tool = { ...WRITE, dangerFor: ({ all }: { all?: boolean }) => (all ? 'high' : 'low') };
-    const decide = (rule: PolicyRule) =>
-      decisionOn(tool as never, { all: true }, { rules: [rule] });
+    const decide = (rule: PolicyRule) => decisionOn(tool, { all: true }, { rules: [rule] });
     expect(decide({ verdict: 'allow' })).toMatchObject({
       verdict: 'confirm',
       rule: 'axes',

@@ -19,13 +19,7 @@ export function useTypeScript(compiler: Compiler): void {
  */
 export async function loadTypeScript(): Promise<void> {
   if (ts !== undefined) return;
-  const missing = () => ({});
-  const second = (): Promise<object> =>
-    // Its types are those of the package that it replaces.
-    // eslint-disable-next-line @typescript-eslint/no-unnecessary-type-assertion
-    import('@typescript/typescript6' as 'typescript').catch(missing);
-  const loaded =
-    compilerIn(await import('typescript').catch(missing)) ?? compilerIn(await second());
+  const loaded = compilerIn(await installed()) ?? compilerIn(await replacement());
   if (loaded === undefined)
     throw new ToolError(
       'MISSING_PACKAGE',
@@ -33,6 +27,25 @@ export async function loadTypeScript(): Promise<void> {
       { details: { package: 'typescript' } },
     );
   useTypeScript(loaded);
+}
+
+/** Bundlers build without a package only if its `import()` stands inside a `try`. */
+async function installed(): Promise<object> {
+  try {
+    return await import('typescript');
+  } catch {
+    return {};
+  }
+}
+
+async function replacement(): Promise<object> {
+  try {
+    // Its types are those of the package that it replaces.
+    // eslint-disable-next-line @typescript-eslint/no-unnecessary-type-assertion
+    return (await import('@typescript/typescript6' as 'typescript')) as object;
+  } catch {
+    return {};
+  }
 }
 
 function compilerIn(loaded: object): Compiler | undefined {
