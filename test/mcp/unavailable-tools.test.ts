@@ -29,6 +29,7 @@ it('structured content becomes the message of a failed call that has no text', a
     content: [
       { type: 'text', text: 'a pixel' },
       { type: 'image', mediaType: 'image/png' },
+      { type: 'text', text: '{"width":1}' },
     ],
   });
 });

@@ -147,8 +147,10 @@ const MAX_FAILURE_LENGTH = 8_192;
  * appended. If there's nothing else, there's no content. A text meant only for the user becomes a
  * content part and is left out of the value. A response with `isError` becomes the tool's failure,
  * with the text and the structured content as its message.
+ *
+ * @param saysAll True if the content is known to say all that the structured content says.
  */
-export function callResult(result: unknown): ToolResult {
+export function callResult(result: unknown, saysAll = false): ToolResult {
   const { content, structuredContent, isError } = (isPlainObject(result) ? result : {}) as {
     content?: unknown;
     structuredContent?: Json;
@@ -162,7 +164,9 @@ export function callResult(result: unknown): ToolResult {
     typeof text === 'string' && isForModel(part) ? [text] : [],
   );
   const unsaid =
-    structuredContent === undefined || texts.some((text) => isJsonOf(structuredContent, text))
+    saysAll ||
+    structuredContent === undefined ||
+    texts.some((text) => isJsonOf(structuredContent, text))
       ? []
       : [JSON.stringify(structuredContent)];
   if (isError === true) return fail(failureText([...texts, ...unsaid]));

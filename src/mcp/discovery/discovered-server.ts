@@ -263,7 +263,7 @@ export class DiscoveredServer {
       });
       this.#failure = undefined;
       // The executor checks the result against the definition's output schema.
-      return this.#withoutSecrets(callResult(result));
+      return this.#withoutSecrets(callResult(result, this.offered.has(toolName)));
     } catch (error) {
       if (signal?.aborted === true) throw abortError(signal);
       try {
