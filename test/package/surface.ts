@@ -424,7 +424,7 @@ export const SURFACE: Readonly<Record<string, EntrySurface>> = {
     ],
   },
   'tooldex/eslint': {
-    values: ['plugin'],
+    values: ['default', 'plugin'],
     types: [],
   },
 };
