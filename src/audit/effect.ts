@@ -1,4 +1,4 @@
-/** What a call touches. */
+/** The kind of thing that a call touches. */
 export type EffectKind =
   'files' | 'network' | 'database' | 'program' | 'memory' | 'environment' | 'time' | 'known';
 

@@ -15,7 +15,7 @@ import type { AnyValue, Env, Environments, FunctionValue, Value, Values } from '
 export type Flags = Pick<AnyValue, 'kept' | 'input'>;
 export type Call = CallExpression | NewExpression;
 
-/** What the evaluation of members and of the language's own functions needs of the evaluator. */
+/** The parts of the evaluator that members and the language's own functions need. */
 export interface Evaluating {
   readonly code: Code;
   readonly envs: Environments;

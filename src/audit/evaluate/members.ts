@@ -31,7 +31,7 @@ import {
 } from './values.js';
 
 type Access = PropertyAccessExpression | ElementAccessExpression;
-/** How code names a member: its name if that's known, and what the checker knows of it. */
+/** A member as code names it: its name, if known, and what the checker knows about it. */
 interface Wanted {
   readonly name: string | undefined;
   readonly symbol: TsSymbol | undefined;

@@ -27,7 +27,7 @@ export interface Env {
   readonly self?: Owner;
   /** True if what is created here outlives the call of the tool. */
   readonly kept: boolean;
-  /** What unknown arguments are: a tool's input, something injected, or just values. */
+  /** The origin of unknown arguments: a tool's input, something injected, or just values. */
   readonly unbound: 'input' | 'kept' | 'value';
 }
 
@@ -76,7 +76,7 @@ export interface OutsideValue extends Lifetime, OutsidePlace {
   readonly self?: Owner;
   /** The arguments of the call that returned this value, or that were bound before the call. */
   readonly args?: readonly Owner[];
-  /** What the items of a list can be. */
+  /** The values that the items of a list can have. */
   readonly items?: Owner;
 }
 
@@ -87,7 +87,7 @@ export interface AnyValue extends Lifetime {
   readonly input?: boolean;
 }
 
-/** What an expression can evaluate to, each with its own value. */
+/** The values that an expression can evaluate to. */
 export type Values = readonly Value[];
 
 export type Value =

@@ -45,7 +45,7 @@ export interface Unknown {
   readonly perhapsWrites?: boolean;
 }
 
-/** What the code of a tool does. */
+/** The effects of a tool's code. */
 export interface Followed {
   readonly effects: readonly Effect[];
   readonly unknowns: readonly Unknown[];

@@ -12,9 +12,9 @@ import { verbOf, wordsIn } from './words.js';
 
 /** Your own words on calls and programs that the tables don't know, or get wrong. */
 export interface AuditKnowledge {
-  /** What calls do, by package and name: `{ 'ledger-client.sync': 'write' }`. */
+  /** The effects of calls, by package and name: `{ 'ledger-client.sync': 'write' }`. */
   readonly calls?: Readonly<Record<string, 'read' | 'write' | 'none'>> | undefined;
-  /** What programs do, by their first words: `{ 'deployctl status': 'read' }`. */
+  /** The effects of programs, by their first words: `{ 'deployctl status': 'read' }`. */
   readonly programs?: Readonly<Record<string, 'read' | 'write'>> | undefined;
 }
 

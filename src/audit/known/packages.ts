@@ -1,7 +1,7 @@
 import type { EffectKind } from '../effect.js';
 import { wordsIn } from './words.js';
 
-/** What the documentation of packages says of their calls, by name in lower case. `*` is any other name. */
+/** The effects of packages' calls as their documentation describes them, by lowercase name. `*` is any other name. */
 export interface Row {
   readonly packages: string;
   readonly kind: EffectKind;

@@ -27,7 +27,7 @@ import { declaredIn, type Declared } from './declared.js';
 export interface FoundTool {
   readonly name: string;
   readonly declared: Declared;
-  /** What the tool runs. Empty if a user or a provider does the work. */
+  /** The functions that the tool runs. Empty if a user or a provider does the work. */
   readonly handlers: Values;
   /** The node that declares the tool. */
   readonly node: Node;
