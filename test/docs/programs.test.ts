@@ -152,9 +152,9 @@ const programs = readdirSync(examples, { recursive: true, encoding: 'utf8' }).fi
 );
 
 describe('the example programs', () => {
-  it('are ten programs, and examples/README.md lists each of their files', () => {
+  it('are eleven programs, and examples/README.md lists each of their files', () => {
     const page = readFileSync(join(examples, 'README.md'), 'utf8');
-    expect(page.match(/^\| \[/gm)).toHaveLength(10);
+    expect(page.match(/^\| \[/gm)).toHaveLength(11);
     for (const file of programs) expect(page).toContain(`](${file})`);
   });
 

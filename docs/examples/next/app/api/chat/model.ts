@@ -1,3 +1,4 @@
+// The model of the chat: the gateway's with a key, and a scripted one without.
 import type { LanguageModel } from 'ai';
 import { MockLanguageModelV3 } from 'ai/test';
 

@@ -1,3 +1,4 @@
+// The tools of the chat, and the executor that runs them.
 import { fail, tool, toolkit, ToolExecutor, ToolMetadataRegistry } from 'tooldex';
 import { z } from 'zod';
 
