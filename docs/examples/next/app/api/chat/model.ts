@@ -8,13 +8,25 @@ const usage = { inputTokens: { total: 0, noCache: 0, cacheRead: 0, cacheWrite: 0
 const scripted = new MockLanguageModelV3({
   doStream: ({ prompt }) => {
     const answer = prompt.at(-1)?.role === 'tool'
-      ? [{ type: 'text-start', id: 't' } as const, { type: 'text-delta', id: 't', delta: 'Order 17 is settled.' } as const, { type: 'text-end', id: 't' } as const]
-      : [{ type: 'tool-call', toolCallId: crypto.randomUUID(), toolName: 'refund_order', input: '{"order":17,"cents":1250}' } as const];
+      ? [
+          { type: 'text-start', id: 't' } as const,
+          { type: 'text-delta', id: 't', delta: 'Order 17 is settled.' } as const,
+          { type: 'text-end', id: 't' } as const,
+        ]
+      : [
+          {
+            type: 'tool-call',
+            toolCallId: crypto.randomUUID(),
+            toolName: 'refund_order',
+            input: '{"order":17,"cents":1250}',
+          } as const,
+        ];
     const unified = answer.length === 1 ? 'tool-calls' : 'stop';
     return Promise.resolve({
       stream: new ReadableStream({
         start(controller) {
-          for (const part of [...answer, { type: 'finish', finishReason: { unified, raw: undefined }, usage } as const]) controller.enqueue(part);
+          for (const part of answer) controller.enqueue(part);
+          controller.enqueue({ type: 'finish', finishReason: { unified, raw: undefined }, usage });
           controller.close();
         },
       }),
