@@ -51,9 +51,9 @@ export interface WaitingFilter {
   readonly principal?: string | null | undefined;
   /** The conversation of the calls, or `null` for calls without one. @default all */
   readonly conversationId?: string | null | undefined;
-  /** @default all */
+  /** The name of the calls' tool. @default all */
   readonly toolName?: string | undefined;
-  /** @default all */
+  /** The `id` of the calls themselves. @default all */
   readonly callId?: string | undefined;
   /** The maximum number of calls. @default 100 */
   readonly limit?: number | undefined;

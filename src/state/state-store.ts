@@ -149,7 +149,7 @@ export interface ReadOptions {
 
 /** The options of `addToIndex`. */
 export interface IndexOptions {
-  /** The maximum number of members. A new member isn't added to a full index. @default no limit */
+  /** The maximum number of items. A new member isn't added to a full index. @default no limit */
   readonly max?: number;
   /** The new lifetime of the whole index, in milliseconds from now. @default unchanged */
   readonly ttlMs?: number;

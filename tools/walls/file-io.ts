@@ -17,6 +17,7 @@ const NEW_FILE_MODE = 0o644;
 
 export type EntryKind = 'file' | 'directory' | 'symlink' | 'other';
 
+/** An entry of a directory. */
 export type Entry = {
   readonly name: string;
   readonly kind: EntryKind;

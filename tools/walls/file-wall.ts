@@ -77,6 +77,7 @@ export function readsFile(this: BehindFileWall, { path }: { readonly path: strin
   return { reads: this.files.keys.of(path) };
 }
 
+/** The kind, size, and time of a file or directory. */
 export type FileStat = {
   /** The real path, relative to the root. */
   readonly path: string;

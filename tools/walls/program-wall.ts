@@ -85,6 +85,7 @@ export function programInput<In extends object>(
   return this.programs.keys.inputBelow(input);
 }
 
+/** The output of a program, and the way it ended. */
 export type ProgramResult = {
   /** The exit code. `null` if a signal ended the program. */
   readonly exitCode: number | null;

@@ -20,7 +20,9 @@ interface RuleContext {
 }
 
 interface RuleOptions {
+  /** The effects of your own packages and programs, as in `auditTools`. @default none */
   readonly known?: AuditKnowledge;
+  /** Also reports tools about which the audit can't tell. @default false */
   readonly unknown?: boolean;
 }
 
