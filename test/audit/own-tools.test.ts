@@ -21,7 +21,7 @@ it('the audit finds the code of every bundled tool, no lies, and few readonly to
     ({ declared, verdict }) => declared.accessMode === 'readonly' && verdict === 'unknown',
   );
   expect(unknown.length).toBeLessThanOrEqual(12);
-}, 240_000);
+});
 
 it('no tool of the examples in the documentation lies', async () => {
   const { tools } = await auditFolder({ root: resolve(root, 'docs/examples'), entries: [] });
@@ -29,4 +29,4 @@ it('no tool of the examples in the documentation lies', async () => {
   expect(
     tools.filter(({ verdict }) => verdict === 'lies').map(({ name, findings }) => [name, findings]),
   ).toEqual([]);
-}, 240_000);
+});
