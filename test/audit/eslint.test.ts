@@ -38,4 +38,4 @@ it('the ESLint rule underlines the option that lies, with the path to the call, 
     lie,
     [10, 33, 'ask is unknown: args.ask was not followed.'],
   ]);
-}, 60_000);
+});

@@ -115,7 +115,7 @@ describe.each([
   beforeAll(async () => {
     useTypeScript(require(name) as never);
     found = await auditEach([...writers, ...READERS].map((body) => reader('a', body)));
-  }, 120_000);
+  });
 
   it('no readonly tool that writes agrees, however it hides the call', () => {
     expect(writers.filter((__, at) => found[at]!.verdict === 'agrees')).toEqual([]);
