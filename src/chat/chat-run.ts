@@ -1,3 +1,4 @@
+import { ignoreRejection } from '../core/plain-data.js';
 import { freezePlain } from '../tool/bound-input.js';
 import type { CheckedEngine } from './chat-engine.js';
 import type { ChatEvent, ChatTurn } from './chat-result.js';
@@ -89,8 +90,7 @@ export class ChatRun {
   tell(event: ChatEvent): void {
     for (const listener of [this.options.onEvent, this.engine.onEvent]) {
       try {
-        const returned: unknown = listener?.(event);
-        if (returned instanceof Promise) returned.catch(() => undefined);
+        void ignoreRejection<unknown>(listener?.(event));
       } catch {
         // Errors thrown by a listener are ignored.
       }

@@ -5,7 +5,7 @@ import { DangerLevel } from '../core/enums.js';
 import { ToolError } from '../core/errors.js';
 import type { Flow } from '../core/flow.js';
 import { suggestNames } from '../core/issues.js';
-import type { Json } from '../core/plain-data.js';
+import { isPromise, type Json } from '../core/plain-data.js';
 import { missingCredentials } from '../safety/built-in-checks.js';
 import type { CallContext, Decision, Policy, ToolCall } from '../safety/calls.js';
 import type { Grant, Grants } from '../safety/grants.js';
@@ -212,7 +212,7 @@ function askPolicy(
 ): Decision | Promise<Decision> {
   try {
     const answer = policy.decide(call, context, entry);
-    return answer instanceof Promise
+    return isPromise(answer)
       ? decisionOf(answer.then(readDecision), clock, signal, call.name)
       : readDecision(answer);
   } catch {
