@@ -106,8 +106,8 @@ export interface RegistryOptions {
    */
   readonly resolve?: ResolveInstance;
   /**
-   * What people say when they need a tool, by tool name. `tooldex enrich` writes hints. Only search
-   * and selection use them. (Experimental.) @default none
+   * The words of people who need a tool, by tool name. `tooldex enrich` writes them. Only search and
+   * selection use them. (Experimental.) @default none
    */
   readonly hints?: ToolHints;
   /**

@@ -59,13 +59,13 @@ interface Found {
   readonly result: SearchResult;
 }
 
-/** What search knows about tools in addition to their own text. */
+/** Knowledge about tools in addition to their own text. */
 interface Knowledge {
   readonly hints?: CheckedHints | undefined;
   readonly vectors?: VectorIndex | undefined;
 }
 
-/** How many tools are ranked together if a request has a vector: the best by words and by meaning. */
+/** The number of tools ranked together if a request has a vector: the best by words and by meaning. */
 const RANKED_TOGETHER = 100;
 /** The weight of the most similar meaning, compared with the best match by words. */
 const MEANING = 0.6;

@@ -5,8 +5,8 @@ import { poisonedTexts } from '../core/poisoned-text.js';
 import type { ToolEntry } from '../tool/tool-definition.js';
 
 /**
- * What people say when they need a tool, in words that its own text lacks, by tool name: the content
- * of `tooldex.hints.json`. Only search uses hints: models never see them, and no decision depends on
+ * The words of people who need a tool, as far as its own text lacks them, by tool name: the content of
+ * `tooldex.hints.json`. Only search uses hints: models never see them, and no decision depends on
  * them. A tool has at most 16 keywords and requests, of at most 64 words each.
  */
 export type ToolHints = Readonly<
@@ -17,7 +17,7 @@ export type ToolHints = Readonly<
        * The `textDigest` of the tool that the hints were written for. If the tool's text has changed
        * since then, they aren't used. @default they're always used
        */
-      readonly of?: string;
+      readonly of?: string | undefined;
       /** Words or short phrases for the tool's object, effect, or purpose. @default none */
       readonly keywords?: readonly string[];
       /** Requests of people who haven't read the tool's description. @default none */
@@ -60,8 +60,8 @@ export type CheckedHints = z.output<ReturnType<typeof hintsSchema>>;
  * Checks hints. @throws ToolError `INVALID_ARGUMENT` if a tool has too many hints, or a hint is too
  * long, contains hidden characters, or instructs a model.
  */
-export function checkHints(hints: unknown): CheckedHints {
-  return checkOptions(hintsSchema, hints, 'hints');
+export function checkHints(hints: unknown, what = 'hints'): CheckedHints {
+  return checkOptions(hintsSchema, hints, what);
 }
 
 /**

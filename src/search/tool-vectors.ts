@@ -16,7 +16,7 @@ export type ToolVectors = Readonly<
        * The `textDigest` of the tool that was embedded. If the tool's text has changed since then, the
        * vector isn't used. @default it's always used
        */
-      readonly of?: string;
+      readonly of?: string | undefined;
       readonly vector: readonly number[] | Float32Array;
     }
   >

@@ -33,7 +33,7 @@ describe('hints', () => {
 
   it("aren't part of a tool: entries, keyword scores, and what models see stay the same", () => {
     const [plain, hinted] = [registryWith(), registryWith({ hints })];
-    expect(hinted.require('post_message')).toEqual(plain.require('post_message'));
+    expect(hinted.require('post_message').digest).toBe(plain.require('post_message').digest);
     expect(hinted.getToolsMatchingTextScored('announce it')).toEqual([]);
     const rendered = ({ tools }: ReturnType<typeof selectTools>) =>
       tools.find(({ toolName }) => toolName === 'post_message')?.rendered;
