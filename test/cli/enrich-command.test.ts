@@ -34,7 +34,7 @@ describe('tooldex enrich', () => {
     });
     expect(await run('--check')).toMatchObject({ code: 0, out: 'Every tool has hints.\n' });
     const { out } = await tooldex(['search', 'parcel', '--json'], { cwd, tools });
-    expect((JSON.parse(out) as { hits: unknown[] }).hits).toHaveLength(2);
+    expect((JSON.parse(out) as { search: unknown[] }).search).toHaveLength(2);
   });
 
   it('with --check exits with 1 and lists the tools whose hints are missing or stale', async () => {
