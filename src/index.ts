@@ -57,8 +57,10 @@ export {
 } from './registry/tool-metadata-registry.js';
 export type { KeywordMatchResult } from './search/keyword-index.js';
 export type { SearchResult } from './search/search-index.js';
+export { textDigest, type ToolHints } from './search/tool-hints.js';
+export type { ToolVectors } from './search/tool-vectors.js';
 export { selectTools } from './selection/select-tools.js';
-export type { Ranking, SelectionRequest } from './selection/selection-request.js';
+export type { SelectionRequest } from './selection/selection-request.js';
 export type { SelectedTool, Selection } from './selection/selection.js';
 export type { RenderedTool } from './tool/render-tool.js';
 export { createToolSearchTool, type ToolSearchOptions } from './selection/tool-search-tool.js';

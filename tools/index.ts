@@ -27,6 +27,7 @@ export * from './system/index.js';
 export * from './testing/index.js';
 export * from './time/index.js';
 export * from './web/index.js';
+export { defaultToolHints } from './hints.js';
 export { FileWall, GitRepository, NoteStore, ProgramWall, UrlWall };
 export type { OutlineEntry } from './code/outline-rules.js';
 export type { Entry } from './walls/file-io.js';

@@ -10,7 +10,9 @@ import type { ToolEvent } from '../core/tool-event.js';
 import { aFunction, checkOptions } from '../core/options.js';
 import type { HealthLog } from '../providers/rolling-health.js';
 import { RollingHealth } from '../providers/rolling-health.js';
+import { readHints } from '../registry/read-hints.js';
 import type { ToolMetadataRegistry } from '../registry/tool-metadata-registry.js';
+import type { CheckedHints } from '../search/tool-hints.js';
 import type { PolicyRule } from '../safety/policy-rule.js';
 import type {
   CapabilityJob,
@@ -79,8 +81,8 @@ export class CapabilityRegistry {
   readonly #folder: ManifestFolder | undefined;
   readonly #ledger: HealthLedger;
   readonly #live: LiveFacts;
-  readonly #views = new PersonaViews();
-  readonly #search = new CatalogueSearch();
+  readonly #views: PersonaViews;
+  readonly #search: CatalogueSearch;
   readonly #listeners = new Listeners<CapabilityChange>();
   readonly #stopHearing: readonly (() => void)[];
   /** The inputs of the current state. */
@@ -89,10 +91,12 @@ export class CapabilityRegistry {
   /** The last requested refresh. This refresh starts when the previous refresh has ended. */
   #refreshed: Promise<unknown> = Promise.resolve();
 
-  private constructor(options: ReturnType<typeof checkCapabilityOptions>) {
+  private constructor(options: ReturnType<typeof checkCapabilityOptions>, hints: CheckedHints) {
     const { root, executeOf, code, sources, env = process.env } = options;
     this.#options = options;
     this.#clock = options.clock ?? systemClock;
+    this.#views = new PersonaViews(hints);
+    this.#search = new CatalogueSearch(hints);
     this.#folder = root === undefined ? undefined : new ManifestFolder(root, executeOf);
     const health = options.health ?? new RollingHealth({ clock: this.#clock });
     this.#ledger = new HealthLedger(health, this.#clock);
@@ -117,7 +121,7 @@ export class CapabilityRegistry {
     const { root } = checked;
     if (root !== undefined && !(await stat(root).catch(() => undefined))?.isDirectory())
       throw invalidArgument('root as a folder with manifests', root);
-    const registry = new CapabilityRegistry(checked);
+    const registry = new CapabilityRegistry(checked, await readHints(checked.hints));
     await Promise.all([registry.#refreshNow(true), registry.#ledger.load()]);
     return registry;
   }

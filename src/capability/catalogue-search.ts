@@ -1,5 +1,6 @@
 import { compareText } from '../core/plain-data.js';
 import { SearchIndex, type SearchResult } from '../search/search-index.js';
+import type { CheckedHints } from '../search/tool-hints.js';
 import type { ToolEntry } from '../tool/tool-definition.js';
 import type { CapabilityTool } from './state/capability-items.js';
 import { ownerKey } from './manifest/persona.js';
@@ -18,9 +19,13 @@ export interface CapabilityHits {
 
 /** A search over the tools of all personas. The index is built by the first search. */
 export class CatalogueSearch {
-  readonly #index = new SearchIndex();
+  readonly #index: SearchIndex;
   readonly #entries = new Set<ToolEntry>();
   #followed: CapabilityState | undefined;
+
+  constructor(hints: CheckedHints) {
+    this.#index = new SearchIndex({ hints });
+  }
 
   /** Searches a state's tools. */
   find(

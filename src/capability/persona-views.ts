@@ -1,4 +1,5 @@
 import { ToolMetadataRegistry } from '../registry/tool-metadata-registry.js';
+import type { CheckedHints } from '../search/tool-hints.js';
 import type { PolicyRule } from '../safety/policy-rule.js';
 import type { ToolEntry } from '../tool/tool-definition.js';
 import type { CapabilityTool } from './state/capability-items.js';
@@ -17,6 +18,11 @@ interface View {
 export class PersonaViews {
   readonly #views = new Map<string, View>();
   readonly #offered = new WeakSet<ToolEntry>();
+  readonly #hints: CheckedHints;
+
+  constructor(hints: CheckedHints) {
+    this.#hints = hints;
+  }
 
   registryFor(state: CapabilityState, persona: string | null): ToolMetadataRegistry {
     const known = knownKey(state, persona);
@@ -28,7 +34,7 @@ export class PersonaViews {
       view.tools.every((tool, index) => tool === tools[index])
     )
       return view.registry;
-    const registry = new ToolMetadataRegistry();
+    const registry = new ToolMetadataRegistry({ hints: this.#hints });
     // With `replace`, two tools may have the same alias.
     // A tool's own name takes precedence over another tool's alias.
     registry.registerAll(

@@ -39,6 +39,11 @@ export interface CapabilityOptions {
   /** The functions for manifest tools, by `handler_ref` or else by name. @default none */
   readonly handlers?: Handlers;
   /**
+   * A file of hints that `tooldex enrich` has written. (Experimental.)
+   * @default tooldex.hints.json in the working directory, if it exists
+   */
+  readonly hints?: string;
+  /**
    * The environment in which credentials are looked up. Values are never shown.
    * @default process.env
    */
@@ -58,6 +63,7 @@ const schema = z.strictObject({
   tools: iterable<ToolSource>('a list of tools').default([]),
   resolve: aFunction<ResolveInstance>().optional(),
   sources: z.array(aSource).readonly().default([]),
+  hints: text().optional(),
   handlers: z.custom<Handlers>().optional(), // `handlerMap` checks the handlers.
   env: anObject<Environment>('variables by name').optional(),
   clock: anObject<Clock>('a clock').optional(),

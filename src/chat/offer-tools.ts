@@ -156,9 +156,12 @@ export class ToolOffers {
     const previous = before.length === 0 ? {} : { previous: asPrevious(before) };
     const { tools, error } = selectTools(registry, { ...select, text, ...previous });
     if (error !== undefined && before.length === 0) throw error;
-    // Omits tools selected by priority alone, because they would keep their place for the whole
-    // thread.
-    return [...before, ...tools.filter(({ reason }) => reason !== 'high_priority')];
+    // Omits tools that only fill the remaining space, because they would keep their place for the
+    // whole thread.
+    return [
+      ...before,
+      ...tools.filter(({ reason }) => reason !== 'high_priority' && reason !== 'weak_match'),
+    ];
   }
 }
 

@@ -84,6 +84,12 @@ const FAMILIES: readonly Family[] = [
     },
   ],
   [
+    () => import('./commands/enrich.js'),
+    {
+      enrich: 'Let a model write hints, so that requests in other words find the tools',
+    },
+  ],
+  [
     () => import('./commands/serve.js'),
     { serve: 'Serve the tools over HTTP: JSON for programs and a page for people' },
   ],

@@ -5,7 +5,9 @@ import { z } from 'zod';
 import { isToolError } from '../core/errors.js';
 import { invalidArgument } from '../core/issues.js';
 import { aFunction, checkOptions, milliseconds, text, type FieldsOf } from '../core/options.js';
+import { readHints } from '../registry/read-hints.js';
 import { ToolMetadataRegistry } from '../registry/tool-metadata-registry.js';
+import type { ToolHints } from '../search/tool-hints.js';
 import { findDefinitions, type ResolveInstance } from '../tool/find-definitions.js';
 import { entryOf, type ToolDefinition } from '../tool/tool-definition.js';
 import { importAdvice } from './import-advice.js';
@@ -42,6 +44,8 @@ export interface LoadedTools {
   readonly problems: readonly LoadProblem[];
   /** The file of each tool, relative to `cwd`, by tool name. */
   readonly fileOf: ReadonlyMap<string, string>;
+  /** The hints for the tools, ready for `new ToolMetadataRegistry({ hints })`. (Experimental.) */
+  readonly hints?: ToolHints;
 }
 
 /** The options of `loadTools`. */
@@ -54,6 +58,11 @@ export interface LoadOptions extends ImportOptions {
    * @default none
    */
   readonly resolve?: ResolveInstance | undefined;
+  /**
+   * A file of hints that `tooldex enrich` has written, relative to `cwd`. (Experimental.)
+   * @default tooldex.hints.json, if it exists
+   */
+  readonly hints?: string | undefined;
 }
 
 const OPTIONS = z.strictObject({
@@ -61,6 +70,7 @@ const OPTIONS = z.strictObject({
   deadlineMs: milliseconds().default(IMPORT_DEADLINE_MS),
   onImport: aFunction<(file: string | undefined) => void>().optional(),
   resolve: aFunction<ResolveInstance>().optional(),
+  hints: text().optional(),
 } satisfies FieldsOf<LoadOptions>);
 
 const GLOBS = z.array(text()).min(1);
@@ -90,7 +100,7 @@ const NO_TOOLS =
 export async function loadTools(
   globs: string | readonly string[],
   options: LoadOptions = {},
-): Promise<LoadedTools> {
+): Promise<LoadedTools & Required<Pick<LoadedTools, 'hints'>>> {
   const patterns = [globs].flat();
   if (!GLOBS.safeParse(patterns).success)
     throw invalidArgument(
@@ -101,6 +111,7 @@ export async function loadTools(
   const {
     cwd,
     resolve: instanceOf,
+    hints,
     ...importing
   } = checkOptions(OPTIONS, options, 'options of loadTools');
   const registry = new ToolMetadataRegistry();
@@ -145,6 +156,7 @@ export async function loadTools(
     tools: [...registry].map(({ definition }) => definition),
     problems,
     fileOf: new Map([...origins].map(([name, [first]]) => [name, first!.file])),
+    hints: await readHints(hints, cwd),
   };
 }
 

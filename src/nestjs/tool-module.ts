@@ -103,7 +103,7 @@ function moduleWith(
         provide: ToolExecutor,
         inject: [OPTIONS, ToolMetadataRegistry],
         useFactory: (
-          { now: _now, relatedWords: _words, policy, ...rest }: ToolModuleOptions,
+          { now: _now, hints: _hints, vectors: _vectors, policy, ...rest }: ToolModuleOptions,
           registry: ToolMetadataRegistry,
         ) =>
           new ToolExecutor({
@@ -135,7 +135,7 @@ class ProvidedTools {
   readonly #instances = new Set<object>();
 
   constructor(
-    { now, relatedWords }: ToolModuleOptions,
+    { now, hints, vectors }: ToolModuleOptions,
     discovery: DiscoveryService,
     moduleRef: ModuleRef,
     include: Included['include'],
@@ -144,7 +144,8 @@ class ProvidedTools {
     this.#providers = () => discovery.getProviders(include && { include: [...include] });
     this.registry = new ToolMetadataRegistry({
       ...(now && { now }),
-      ...(relatedWords && { relatedWords }),
+      ...(hints && { hints }),
+      ...(vectors && { vectors }),
       resolve: (Class) => instanceFor(moduleRef, this.#tokens.get(Class) ?? Class),
     });
     this.#registerClasses();

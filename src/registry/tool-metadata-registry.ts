@@ -14,6 +14,8 @@ import { invalidArgument, requireText, suggestNames } from '../core/issues.js';
 import { aFunction, anObject, checkOptions, once, type FieldsOf } from '../core/options.js';
 import type { KeywordMatchResult } from '../search/keyword-index.js';
 import { SearchIndex, type SearchResult } from '../search/search-index.js';
+import { checkHints, type ToolHints } from '../search/tool-hints.js';
+import { VectorIndex, type ToolVectors, type Vector } from '../search/tool-vectors.js';
 import {
   definitionsOfAll,
   findDefinitions,
@@ -48,6 +50,12 @@ export interface SearchOptions {
    * @default all
    */
   readonly filter?: ToolFilter | ((entry: ToolEntry) => boolean);
+  /**
+   * The request's embedding, from the same model as the registry's `vectors`. It finds tools with a
+   * similar meaning, too. Scores are then relative to the best match. (Experimental.)
+   * @default only words are compared
+   */
+  readonly vector?: readonly number[] | Float32Array;
 }
 
 /** Returns a schema for a number, including `Infinity`. */
@@ -65,6 +73,7 @@ const SEARCH_OPTIONS = once(() =>
   z.strictObject({
     limit: aNumber().default(10),
     filter: aFilter().optional(),
+    vector: z.custom<Vector>().optional(), // The search checks it against the registry's vectors.
   } satisfies FieldsOf<SearchOptions>),
 );
 
@@ -96,13 +105,16 @@ export interface RegistryOptions {
    * @default `new Class()`, once
    */
   readonly resolve?: ResolveInstance;
-  /** Domain-specific vocabulary to add to the built-in tables. @default only the built-in tables */
-  readonly relatedWords?: {
-    /** Groups of synonyms. */
-    readonly synonyms?: readonly (readonly string[])[];
-    /** Concepts and the words that belong to each: `{ crypto: ['bitcoin'] }`. */
-    readonly concepts?: Readonly<Record<string, readonly string[]>>;
-  };
+  /**
+   * The words of people who need a tool, by tool name. `tooldex enrich` writes them. Only search and
+   * selection use them. (Experimental.) @default none
+   */
+  readonly hints?: ToolHints;
+  /**
+   * An embedding of each tool, by tool name. `search` and `selectTools` use them for requests with a
+   * `vector` of the same model. (Experimental.) @default none
+   */
+  readonly vectors?: ToolVectors;
 }
 
 const REGISTRY_OPTIONS = once(() =>
@@ -111,7 +123,8 @@ const REGISTRY_OPTIONS = once(() =>
     resolve: aFunction<ResolveInstance>(
       'a function, such as (Class) => container.get(Class)',
     ).optional(),
-    relatedWords: anObject<NonNullable<RegistryOptions['relatedWords']>>().optional(),
+    hints: anObject<ToolHints>().optional(), // `checkHints` and `VectorIndex` check the content.
+    vectors: anObject<ToolVectors>().optional(),
   } satisfies FieldsOf<RegistryOptions>),
 );
 
@@ -169,7 +182,7 @@ export class ToolMetadataRegistry implements Iterable<ToolEntry> {
         options,
         'Register tools afterwards: registry.registerAll([…]).',
       );
-    const { resolve, now, relatedWords } = checkOptions(
+    const { resolve, now, hints, vectors } = checkOptions(
       REGISTRY_OPTIONS,
       options,
       'options of the registry',
@@ -177,7 +190,10 @@ export class ToolMetadataRegistry implements Iterable<ToolEntry> {
     this.#resolve = resolve;
     this.#matcher = new KeywordMatcher(now);
     this.metrics = this.#matcher.metrics;
-    this.#search = new SearchIndex(relatedWords);
+    this.#search = new SearchIndex({
+      hints: hints && checkHints(hints),
+      vectors: vectors && new VectorIndex(vectors),
+    });
   }
 
   /**
@@ -490,9 +506,11 @@ export class ToolMetadataRegistry implements Iterable<ToolEntry> {
    * docs/search-and-scoring.md.
    */
   search(text: string, options: SearchOptions = {}): readonly SearchResult[] {
-    const { limit, filter } = checkOptions(SEARCH_OPTIONS, options, 'options of search');
+    const { limit, filter, vector } = checkOptions(SEARCH_OPTIONS, options, 'options of search');
     const accept = typeof filter === 'object' ? compileFilter(filter) : filter;
-    return Object.freeze(this.#search.search(requireText(text), Math.max(0, limit), accept));
+    return Object.freeze(
+      this.#search.search(requireText(text), Math.max(0, limit), accept, vector),
+    );
   }
 
   /**
@@ -509,6 +527,13 @@ export class ToolMetadataRegistry implements Iterable<ToolEntry> {
       throw invalidArgument("'success' or 'failure' as the outcome", outcome);
     const entry = this.require(toolName);
     if (outcome === 'success') this.#search.recordUse(requireText(text), entry);
+  }
+
+  /** Returns the tools whose hints were written for another text than the tool has now. */
+  getToolsWithStaleHints(): ReadonlySet<string> {
+    return this.#answer('stale hints', () =>
+      [...this].filter((entry) => this.#search.hasStaleHints(entry)).map(({ name }) => name),
+    );
   }
 
   /** Returns the tools that match a filter, in registration order. */

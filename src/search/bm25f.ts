@@ -2,7 +2,8 @@
  * The parts of a tool that ranked search uses, and the weight of each. A field's number is its
  * index.
  *
- * Identifiers are collected from all other fields. Past requests count half as much as examples.
+ * Identifiers are collected from all other fields. Past requests and hints count half as much as
+ * examples.
  * `damping` is BM25's b: 0 doesn't penalize long texts at all, 1 penalizes them in proportion to
  * their length. A text of the usual length isn't penalized. The usual length is fixed, so that a
  * tool's score doesn't depend on other tools.
@@ -21,6 +22,7 @@ const FIELDS = {
   'parameter descriptions': { weight: 0.9, damping: 0.75, usualLength: 16 },
   identifiers: { weight: 1, damping: 0, usualLength: 1 },
   'past requests': { weight: 0.8, damping: 0.75, usualLength: 30 },
+  hints: { weight: 0.8, damping: 0.75, usualLength: 30 },
 } as const;
 
 type SearchField = keyof typeof FIELDS;

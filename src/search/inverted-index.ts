@@ -59,14 +59,20 @@ const GENERIC: ReadonlySet<string> = new Set(
 );
 const IDENTIFIERS = SEARCH_FIELDS.indexOf('identifiers');
 const PAST_REQUESTS = SEARCH_FIELDS.indexOf('past requests');
-/** The words of each request that a tool handled. */
-type PastWords = readonly (readonly string[])[];
+const HINTS = SEARCH_FIELDS.indexOf('hints');
+/** The words of several texts. */
+type Texts = readonly (readonly string[])[];
+/**
+ * Returns what is known about a tool in addition to its own text: the words of each request that it
+ * handled, and of its hints.
+ */
+type LearnedOf = (entry: ToolEntry) => { readonly served: Texts; readonly hints: Texts };
 /**
  * The minimum number of removed documents before an index is rebuilt. An index is rebuilt only if
  * more documents were removed than are left.
  */
 const FEWEST_REMOVED = 1_000;
-const NONE: readonly never[] = Object.freeze([]);
+const NOTHING = { served: [], hints: [] };
 
 /**
  * Tool texts, indexed for search. Each tool is a document: a sequence of words. Each stem has a
@@ -99,11 +105,13 @@ export class InvertedIndex {
   /** The entry of each document number. Removed entries are `undefined`. */
   readonly #entries: (ToolEntry | undefined)[] = [];
   readonly #numbers = new Map<ToolEntry, number>();
-  /** The tools that haven't been indexed yet, with the words of the requests that they handled. */
-  readonly #pending = new Map<ToolEntry, PastWords>();
-  readonly #pastWords = new Map<ToolEntry, PastWords>();
+  /** The tools that haven't been indexed yet. */
+  readonly #pending = new Set<ToolEntry>();
+  readonly #learnedOf: LearnedOf;
 
-  constructor() {
+  /** @param learnedOf Called when a tool is indexed. */
+  constructor(learnedOf: LearnedOf = () => NOTHING) {
+    this.#learnedOf = learnedOf;
     this.#starts.push(0);
   }
 
@@ -139,10 +147,10 @@ export class InvertedIndex {
     return this.#stemOfWord.values;
   }
 
-  /** Adds a tool. @param past The words of each request that the tool handled. */
-  add(entry: ToolEntry, past: PastWords = NONE): void {
+  /** Adds a tool. */
+  add(entry: ToolEntry): void {
     this.state = {};
-    this.#pending.set(entry, past);
+    this.#pending.add(entry);
   }
 
   /** Removes a tool from the counts. The tool's postings are kept until the index is rebuilt. */
@@ -151,14 +159,13 @@ export class InvertedIndex {
     const number = this.#numbers.get(entry);
     if (this.#pending.delete(entry) || number === undefined) return;
     this.#numbers.delete(entry);
-    this.#pastWords.delete(entry);
     this.#entries[number] = undefined;
     for (const stem of this.fieldsByStem(number).keys()) this.#documentsWith[stem]!--;
   }
 
   /** Indexes the tools added since the last search. */
   update(): void {
-    for (const [entry, past] of this.#pending) this.#index(entry, past);
+    for (const entry of this.#pending) this.#index(entry);
     this.#pending.clear();
   }
 
@@ -169,9 +176,8 @@ export class InvertedIndex {
   compacted(): InvertedIndex {
     const removed = this.#entries.length - this.#numbers.size;
     if (removed <= FEWEST_REMOVED || removed <= this.#numbers.size) return this;
-    const index = new InvertedIndex();
-    for (const entry of this.#numbers.keys()) index.add(entry, this.#pastWords.get(entry));
-    for (const [entry, past] of this.#pending) index.add(entry, past);
+    const index = new InvertedIndex(this.#learnedOf);
+    for (const entry of [...this.#numbers.keys(), ...this.#pending]) index.add(entry);
     return index;
   }
 
@@ -251,11 +257,10 @@ export class InvertedIndex {
     weighFields(into);
   }
 
-  #index(entry: ToolEntry, past: PastWords): void {
+  #index(entry: ToolEntry): void {
     this.state = {};
     const document = this.#entries.push(entry) - 1;
     this.#numbers.set(entry, document);
-    if (past.length > 0) this.#pastWords.set(entry, past);
     const identifiers: string[] = [];
     for (const [field, pieces] of textOf(entry).entries()) {
       for (const piece of pieces) {
@@ -265,7 +270,9 @@ export class InvertedIndex {
       }
     }
     this.#addPiece(IDENTIFIERS, identifiers);
-    for (const words of past) this.#addPiece(PAST_REQUESTS, words);
+    const { served, hints } = this.#learnedOf(entry);
+    for (const words of served) this.#addPiece(PAST_REQUESTS, words);
+    for (const words of hints) this.#addPiece(HINTS, words);
     this.#starts.push(this.#tokens.length);
     this.#addPostings(document);
   }

@@ -1,41 +1,12 @@
-import { z } from 'zod';
-import { checkOptions, once, type FieldsOf } from '../core/options.js';
+import { once } from '../core/options.js';
 import { RANKING } from './bm25f.js';
 import { stem } from './words.js';
-
-/** Domain-specific vocabulary to add to the built-in tables. */
-export type RelatedWordsOptions = {
-  /** Groups of synonyms. */
-  readonly synonyms?: readonly (readonly string[])[];
-  /** Concepts and the words that belong to each: `{ crypto: ['bitcoin'] }`. */
-  readonly concepts?: Readonly<Record<string, readonly string[]>>;
-};
 
 /** The related stems of each stem, with their weight relative to the stem itself. */
 export type RelatedWords = ReadonlyMap<string, ReadonlyMap<string, number>>;
 
-const word = () => z.string().regex(/^[^\s]+$/u, { error: 'a single word' });
-const optionsSchema = once(() =>
-  z.strictObject({
-    synonyms: z.array(z.array(word())).optional(),
-    concepts: z.record(word(), z.array(word())).optional(),
-  } satisfies FieldsOf<RelatedWordsOptions>),
-);
-
-/**
- * Validates the program's vocabulary. Refuses entries that aren't single words, because they would
- * never match. @throws ToolError `INVALID_ARGUMENT`.
- */
-export function checkRelatedWords(options: RelatedWordsOptions): RelatedWordsOptions {
-  checkOptions(optionsSchema, options, 'related words');
-  return options; // zod's output would lack a word named __proto__.
-}
-
-/** Reads the built-in tables and the program's own vocabulary. */
-export function readRelatedWords({
-  synonyms = [],
-  concepts = {},
-}: RelatedWordsOptions): RelatedWords {
+/** Returns the built-in tables. They're read once, on the first search. */
+export const relatedWords = once((): RelatedWords => {
   const related = new Map<string, Map<string, number>>();
   const add = (from: string, to: string, share: number) => {
     if (from === to) return;
@@ -43,17 +14,14 @@ export function readRelatedWords({
     if (known === undefined) related.set(from, new Map([[to, share]]));
     else known.set(to, Math.max(share, known.get(to) ?? 0));
   };
-  const stemOf = (word: string) => stem(word.toLowerCase());
-  for (const group of [...linesOf(SYNONYMS), ...linesOf(WORD_FAMILIES), ...synonyms]) {
-    const stems = group.map(stemOf);
+  for (const group of [...linesOf(SYNONYMS), ...linesOf(WORD_FAMILIES)]) {
+    const stems = group.map(stem);
     for (const one of stems) for (const other of stems) add(one, other, RANKING.synonym);
   }
-  const kinds = linesOf(CONCEPTS).map(([kind, ...words]) => [kind!, words] as const);
-  for (const [kind, words] of [...kinds, ...Object.entries(concepts)]) {
-    for (const word of words) add(stemOf(word), stemOf(kind), RANKING.concept);
-  }
+  for (const [kind, ...words] of linesOf(CONCEPTS))
+    for (const word of words) add(stem(word), stem(kind!), RANKING.concept);
   return related;
-}
+});
 
 function linesOf(table: string): readonly (readonly string[])[] {
   return table.split(' | ').map((line) => line.split(' '));

@@ -1,3 +1,4 @@
+import { compareText } from '../core/plain-data.js';
 import type { ToolEntry } from '../tool/tool-definition.js';
 import {
   bestDocuments,
@@ -9,12 +10,9 @@ import { RANKING, SEARCH_FIELDS } from './bm25f.js';
 import { DocumentScorer } from './document-scorer.js';
 import { InvertedIndex } from './inverted-index.js';
 import { CHATTY, parseQuery, planQuery, type Query, type QueryPlan } from './query.js';
-import {
-  checkRelatedWords,
-  readRelatedWords,
-  type RelatedWords,
-  type RelatedWordsOptions,
-} from './related-words.js';
+import { relatedWords } from './related-words.js';
+import { isStale, type CheckedHints } from './tool-hints.js';
+import { VectorIndex, type Vector } from './tool-vectors.js';
 
 /** A tool that matches a request, and the reason. */
 export interface SearchResult {
@@ -55,25 +53,53 @@ const REMEMBERED = 20;
  */
 const MOST_WORDS = 64;
 
+/** A result with its entry. */
+interface Found {
+  readonly entry: ToolEntry;
+  readonly result: SearchResult;
+}
+
+/** Knowledge about tools in addition to their own text. */
+interface Knowledge {
+  readonly hints?: CheckedHints | undefined;
+  readonly vectors?: VectorIndex | undefined;
+}
+
+/** The number of tools ranked together if a request has a vector: the best by words and by meaning. */
+const RANKED_TOGETHER = 100;
+/** The weight of the most similar meaning, compared with the best match by words. */
+const MEANING = 0.6;
+
 /** Ranks tools using all their metadata. See docs/search-and-scoring.md. */
 export class SearchIndex {
-  #index = new InvertedIndex();
+  #index = new InvertedIndex((entry) => ({
+    served: this.#served.get(entry.name) ?? [],
+    hints: this.#hintsOf(entry),
+  }));
   readonly #finder = new CandidateFinder();
-  readonly #options: RelatedWordsOptions;
-  #relatedWords: RelatedWords | undefined;
+  readonly #hints: CheckedHints;
+  readonly #vectors: VectorIndex | undefined;
   /** The words of the last requests that each tool handled, by tool name. */
   readonly #served = new Map<string, readonly (readonly string[])[]>();
 
-  constructor(options?: RelatedWordsOptions) {
-    this.#options = options === undefined ? {} : checkRelatedWords(options);
+  constructor({ hints = {}, vectors }: Knowledge = {}) {
+    this.#hints = hints;
+    this.#vectors = vectors;
   }
 
   add(entry: ToolEntry): void {
-    this.#index.add(entry, this.#served.get(entry.name));
+    this.#index.add(entry);
+    this.#vectors?.add(entry);
   }
 
   remove(entry: ToolEntry): void {
     this.#index.remove(entry);
+    this.#vectors?.remove(entry);
+  }
+
+  /** Returns true if the tool has hints that were written for another text. */
+  hasStaleHints(entry: ToolEntry): boolean {
+    return Object.hasOwn(this.#hints, entry.name) && isStale(this.#hints[entry.name]!.of, entry);
   }
 
   /**
@@ -92,10 +118,19 @@ export class SearchIndex {
 
   /**
    * Returns the tools that best match a text and pass `accept`, best first. Ties are ordered by
-   * priority, then name.
+   * priority, then name. With a vector, tools with a similar meaning are found, too.
    */
-  search(text: string, limit: number, accept: Accept = () => true): readonly SearchResult[] {
-    return this.find(text, limit, accept).best.map(({ result }) => result);
+  search(
+    text: string,
+    limit: number,
+    accept: Accept = () => true,
+    vector?: Vector,
+  ): readonly SearchResult[] {
+    const found =
+      vector === undefined
+        ? this.find(text, limit, accept).best
+        : this.#findWithMeaning(text, vector, limit, accept);
+    return found.map(({ result }) => result);
   }
 
   /**
@@ -107,7 +142,7 @@ export class SearchIndex {
     limit: number,
     accept: Accept,
   ): {
-    readonly best: readonly { readonly entry: ToolEntry; readonly result: SearchResult }[];
+    readonly best: readonly Found[];
     readonly having: () => readonly ToolEntry[];
   } {
     const prepared = this.#prepare(text);
@@ -120,12 +155,58 @@ export class SearchIndex {
     };
   }
 
+  /**
+   * Ranks the best tools by words together with the most similar tools. A score is the tool's
+   * share of the best score by words, plus 0.6 × its similarity, scaled so that the least similar of
+   * these tools gets 0 and the most similar gets 1.
+   */
+  #findWithMeaning(text: string, vector: Vector, limit: number, accept: Accept): readonly Found[] {
+    const vectors = this.#vectors ?? new VectorIndex({});
+    const similarities = vectors.similarities(vector, accept);
+    const together = Math.max(limit, RANKED_TOGETHER);
+    const found = new Map(
+      this.find(text, together, accept).best.map((each) => [each.entry, each.result]),
+    );
+    const best = Math.max(...[...found.values()].map(({ score }) => score));
+    const nearest = [...similarities].sort(([, a], [, b]) => b - a).slice(0, together);
+    for (const [entry] of nearest) if (!found.has(entry)) found.set(entry, notByWords(entry));
+    const compared = [...found.keys()].flatMap((entry) => similarities.get(entry) ?? []);
+    const least = Math.min(...compared);
+    const range = Math.max(...compared) - least || 1;
+    return [...found]
+      .map(([entry, result]): Found => {
+        const similarity = similarities.get(entry);
+        if (similarity === undefined)
+          return { entry, result: Object.freeze({ ...result, score: result.score / best }) };
+        const byWords = result.score === 0 ? 0 : result.score / best;
+        return {
+          entry,
+          result: Object.freeze({
+            ...result,
+            score: byWords + (MEANING * (similarity - least)) / range,
+            explanation: [result.explanation, `meaning ${similarity.toFixed(2)}`]
+              .filter(Boolean)
+              .join('; '),
+          }),
+        };
+      })
+      .filter(({ result }) => result.score > 0)
+      .sort((a, b) => b.result.score - a.result.score || byPriorityAndName(a.entry, b.entry))
+      .slice(0, limit);
+  }
+
+  #hintsOf(entry: ToolEntry): readonly (readonly string[])[] {
+    if (!Object.hasOwn(this.#hints, entry.name) || this.hasStaleHints(entry)) return [];
+    const { keywords, requests } = this.#hints[entry.name]!;
+    return [...keywords, ...requests].map((text) => tellingWords(parseQuery(text)));
+  }
+
   #prepare(text: string): Prepared {
     this.#index = this.#index.compacted();
     this.#index.update();
     const index = this.#index;
     const query = parseQuery(text);
-    const plan = planQuery(query, index, (this.#relatedWords ??= readRelatedWords(this.#options)));
+    const plan = planQuery(query, index, relatedWords());
     return { index, query, plan, candidates: this.#finder.find(plan, index) };
   }
 }
@@ -143,6 +224,22 @@ function tellingWords({ terms }: Query): readonly string[] {
     .filter(({ stem, weight }) => weight > RANKING.address && !CHATTY.has(stem))
     .slice(0, MOST_WORDS)
     .map(({ words }) => words[0]!);
+}
+
+/** The result for a tool that contains no word of the request. */
+function notByWords({ name }: ToolEntry): SearchResult {
+  return {
+    toolName: name,
+    score: 0,
+    matches: Object.freeze([]),
+    corrections: Object.freeze([]),
+    truncated: false,
+    explanation: '',
+  };
+}
+
+function byPriorityAndName(a: ToolEntry, b: ToolEntry): number {
+  return a.priority - b.priority || compareText(a.name, b.name);
 }
 
 /** Explains which words of the request occur where in a tool. */

@@ -3,17 +3,15 @@ import { ToolError } from '../core/errors.js';
 import { expectedGot } from '../core/issues.js';
 import { compareText } from '../core/plain-data.js';
 import type { ToolMetadataRegistry } from '../registry/tool-metadata-registry.js';
-import type { SearchResult } from '../search/search-index.js';
 import { renderTool } from '../tool/render-tool.js';
 import type { ToolEntry } from '../tool/tool-definition.js';
 import { fitBudget, type Candidate, type Fitted } from './fit-budget.js';
 import { compilePermission, type Permission } from './permission.js';
+import { hitsFor } from './request-hits.js';
 import {
-  checkRanking,
   checkRequest,
   requireRegistry,
   type CheckedRequest,
-  type Ranking,
   type SelectionRequest,
 } from './selection-request.js';
 import type {
@@ -24,12 +22,8 @@ import type {
   SelectionReason,
 } from './selection.js';
 
-/** The minimum score of a hit that is worth including, as a fraction of the best score. */
+/** Hits with a score below this fraction of the best score only fill the remaining space. */
 const LEAST_RELEVANCE = 0.2;
-/**
- * The number of best hits among which forbidden tools are reported, as a multiple of `maxTools`.
- */
-const REPORTED = 2;
 
 /** A tool that could be selected, and the reason. */
 interface Wish extends Candidate {
@@ -146,21 +140,22 @@ interface Wishes {
   readonly refusalOf: Permission;
 }
 
-interface Hit {
-  readonly entry: ToolEntry;
-  readonly score: number;
-  readonly explanation: string | undefined;
-}
-
 function collectWishes(registry: ToolMetadataRegistry, asked: CheckedRequest): Wishes {
   const refusalOf = compilePermission(registry, asked);
   const wishes = new Map<string, Wish>();
   const dropped: Dropped = new Map();
   const guaranteed = guaranteedOf(registry, asked);
-  const hits =
-    asked.rank === undefined
-      ? searchHits(registry, asked, refusalOf, guaranteed)
-      : rankedHits(registry, checkRanking(asked.rank(asked.text, [...registry])), dropped);
+  const isOffered = (entry: ToolEntry) =>
+    refusalOf(entry) === undefined && mismatchOf(entry, asked) === undefined;
+  const hits = hitsFor(
+    registry,
+    asked,
+    isOffered,
+    new Set([
+      ...guaranteed.map(({ entry }) => entry.name),
+      ...(asked.previous?.tools ?? []).map(({ toolName }) => toolName),
+    ]),
+  );
   const scores = new Map(hits.map(({ entry, score }) => [entry, score]));
   const scoreOf = (entry: ToolEntry) => scores.get(entry) ?? 0;
   const wish = (
@@ -176,7 +171,7 @@ function collectWishes(registry: ToolMetadataRegistry, asked: CheckedRequest): W
         entry,
         reason,
         guaranteed,
-        isFiller: reason === 'high_priority',
+        isFiller: isFilling(reason),
         score: scoreOf(entry),
         explanation,
       });
@@ -188,26 +183,20 @@ function collectWishes(registry: ToolMetadataRegistry, asked: CheckedRequest): W
     if (!registry.has(name)) drop(dropped, name, 'unknown', 'no tool has this name');
   for (const { entry, reason, explanation } of guaranteed) wish(entry, reason, explanation, true);
 
-  const offered = hits.filter(
-    ({ entry }) => refusalOf(entry) === undefined && mismatchOf(entry, asked) === undefined,
-  );
-  // A fraction of a negative score makes no sense, so if any score is negative, no hit is left out
-  // because of a low score.
-  const isShare = hits.every(({ score }) => score >= 0);
-  const best = offered.reduce((most, { score }) => Math.max(most, score), 0);
-  for (const [rank, { entry, score, explanation }] of hits.entries()) {
+  const best = hits
+    .filter(({ entry }) => isOffered(entry))
+    .reduce((most, { score }) => Math.max(most, score), 0);
+  const ranked = hits.map((hit, index) => ({
+    ...hit,
+    explanation: `hit ${index + 1} for the request: ${hit.explanation}`,
+    isWeak: hit.score < best * LEAST_RELEVANCE,
+  }));
+  for (const { entry, score, explanation, isWeak } of ranked) {
     if (wishes.has(entry.name)) continue;
-    const irrelevant =
-      isShare && best > 0 && score < best * LEAST_RELEVANCE ? IRRELEVANT : undefined;
-    const refusal = refusalOf(entry) ?? mismatchOf(entry, asked) ?? irrelevant;
+    const refusal = refusalOf(entry) ?? mismatchOf(entry, asked);
     if (refusal !== undefined)
       drop(dropped, entry.name, refusal.reason, refusal.explanation, score);
-    else
-      wish(
-        entry,
-        'search',
-        `hit ${rank + 1} for the request${explanation ? `: ${explanation}` : ''}`,
-      );
+    else if (!isWeak) wish(entry, 'search', explanation);
   }
   for (const [reason, entry] of relatedTools(registry, asked, hits.length > 0))
     wish(
@@ -222,6 +211,8 @@ function collectWishes(registry: ToolMetadataRegistry, asked: CheckedRequest): W
   );
   for (const entry of high.sort((a, b) => scoreOf(b) - scoreOf(a) || compareText(a.name, b.name)))
     wish(entry, 'high_priority', 'its priority is high, and there is room left');
+  for (const { entry, explanation } of ranked)
+    if (isOffered(entry)) wish(entry, 'weak_match', `${explanation}, far less than the best tool`);
   return { wishes, dropped, scoreOf, refusalOf };
 }
 
@@ -260,76 +251,10 @@ function guaranteedOf(
   ];
 }
 
-/** Returns the hits that can be offered, and the forbidden hits that should be reported. */
-function searchHits(
-  registry: ToolMetadataRegistry,
-  asked: CheckedRequest,
-  refusalOf: Permission,
-  guaranteed: readonly Guaranteed[],
-): readonly Hit[] {
-  const wanted = Math.max(1, asked.maxTools) * REPORTED;
-  const results = new Map<string, SearchResult>();
-  const search = (limit: number, filter?: (entry: ToolEntry) => boolean) => {
-    const found = registry.search(asked.text, filter === undefined ? { limit } : { limit, filter });
-    for (const each of found) results.set(each.toolName, each);
-    return found.length;
-  };
-  if (search(wanted) === wanted) {
-    const coming = new Set(guaranteed.map(({ entry }) => entry.name));
-    search(
-      wanted,
-      (entry) =>
-        !coming.has(entry.name) &&
-        refusalOf(entry) === undefined &&
-        mismatchOf(entry, asked) === undefined,
-    );
-    // Tools that are offered even if they aren't hits. For these tools, the search provides only
-    // the scores.
-    const named = new Set(
-      [...coming, ...(asked.previous?.tools ?? []).map(({ toolName }) => toolName)].filter(
-        (name) => !results.has(name),
-      ),
-    );
-    if (named.size > 0) search(named.size, ({ name }) => named.has(name));
-  }
-  return [...results.values()]
-    .map(({ toolName, score, explanation }) => ({
-      entry: registry.require(toolName),
-      score,
-      explanation,
-    }))
-    .sort(byRelevance);
+/** Returns true if tools with this reason only fill the remaining space. */
+function isFilling(reason: string | undefined): boolean {
+  return reason === 'high_priority' || reason === 'weak_match';
 }
-
-/**
- * Returns the hits from a custom ranking, with each tool only once. The ranking can contain aliases
- * and tools that no longer exist.
- */
-function rankedHits(
-  registry: ToolMetadataRegistry,
-  ranking: Ranking,
-  dropped: Dropped,
-): readonly Hit[] {
-  const hits = new Map<ToolEntry, Hit>();
-  for (const { toolName, score, explanation } of ranking) {
-    const entry = registry.get(toolName);
-    if (entry === undefined)
-      drop(dropped, toolName, 'unknown', 'ranked, but no tool has this name', score);
-    else if (score > (hits.get(entry)?.score ?? -Infinity))
-      hits.set(entry, { entry, score, explanation });
-  }
-  return [...hits.values()].sort(byRelevance);
-}
-
-/** Compares hits by score, then by priority. Ties keep their order. */
-function byRelevance(a: Hit, b: Hit): number {
-  return b.score - a.score || a.entry.priority - b.entry.priority;
-}
-
-const IRRELEVANT = {
-  reason: 'relevance',
-  explanation: 'it matches far less than the best tool',
-} as const;
 
 /**
  * Returns why a tool doesn't suit the stage or task type, or `undefined`. A tool that declares no
@@ -383,7 +308,7 @@ function carriedOver(
 ): readonly Wish[] {
   const carried = new Map<string, Wish>();
   for (const { toolName, level, rendered, reason } of asked.previous?.tools ?? []) {
-    if (reason === 'high_priority') continue; // The tool only filled space that this request may need for other tools.
+    if (isFilling(reason)) continue; // The tool only filled space that this request may need for other tools.
     const entry = registry.get(toolName);
     if (entry === undefined || entry.name !== toolName) {
       drop(dropped, toolName, 'unknown', 'it is no longer registered');

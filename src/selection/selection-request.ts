@@ -6,20 +6,10 @@ import { LIMITS } from '../core/limits.js';
 import { aFunction, anObject, checkOptions, once } from '../core/options.js';
 import { describeValue } from '../core/plain-data.js';
 import type { ToolFilter } from '../registry/tool-filter.js';
+import type { Vector } from '../search/tool-vectors.js';
 import { normalizeLabel } from '../tool/metadata-schema.js';
-import type { ToolEntry } from '../tool/tool-definition.js';
 import { estimateTokens, SCHEMA_LEVELS } from '../tool/render-tool.js';
 import type { Selection } from './selection.js';
-
-/**
- * The result of a custom ranking: tools, and how well each matches the request. The order doesn't
- * matter.
- */
-export type Ranking = readonly {
-  readonly toolName: string;
-  readonly score: number;
-  readonly explanation?: string | undefined;
-}[];
 
 /**
  * Limits on which tools can be offered. Limits take precedence over everything else. A missing
@@ -81,11 +71,10 @@ export interface SelectionRequest extends SelectionLimits {
    */
   readonly previous?: Selection;
   /**
-   * A function that ranks the tools, for example with embeddings, and replaces the registry's
-   * search. Tools missing from its result aren't hits.
-   * @default the registry's search
+   * The embedding of `text`, from the same model as the registry's `vectors`. Tools with a similar
+   * meaning are then found, too. (Experimental.) @default only words are compared
    */
-  readonly rank?: (text: string, entries: readonly ToolEntry[]) => Ranking;
+  readonly vector?: readonly number[] | Float32Array;
   /** Counts the tokens in a text the way your model does. @default a quarter of its characters */
   readonly countTokens?: (text: string) => number;
 }
@@ -125,31 +114,13 @@ const requestSchema = once(() =>
         ),
       })
       .optional(),
-    rank: aFunction<NonNullable<SelectionRequest['rank']>>().optional(),
+    vector: z.custom<Vector>().optional(), // The search checks it against the registry's vectors.
     countTokens: aFunction<(text: string) => number>()
       .default(() => estimateTokens)
       .transform(checkCounts),
   }),
 );
 export type CheckedRequest = z.output<ReturnType<typeof requestSchema>>;
-
-const rankingSchema = once(() =>
-  z.array(
-    z.object({ toolName: z.string(), score: z.number(), explanation: z.string().optional() }),
-  ),
-);
-
-/** Validates the result of a custom ranking. @throws ToolError `INVALID_ARGUMENT`. */
-export function checkRanking(ranking: unknown): z.output<ReturnType<typeof rankingSchema>> {
-  const read = rankingSchema().safeParse(ranking);
-  if (read.success) return read.data;
-  const form = '[{ toolName, score }]';
-  throw invalidArgument(
-    `a rank function that returns ${form}`,
-    ranking,
-    'Return a score for each tool.',
-  );
-}
 
 /**
  * Checks that a custom token counter returns numbers, because the budget can't be enforced without

@@ -14,7 +14,8 @@ export interface SelectedTool {
     | 'search'
     | 'stage'
     | 'task_type'
-    | 'high_priority';
+    | 'high_priority'
+    | 'weak_match';
   /**
    * True if the tool is offered unless a limit forbids it: it's included, critical, or has a
    * mandatory keyword in the text.
@@ -49,7 +50,6 @@ export interface Selection {
       | 'cost'
       | 'stage'
       | 'task_type'
-      | 'relevance'
       | 'max_tools'
       | 'token_budget';
     readonly score: number;

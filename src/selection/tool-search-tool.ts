@@ -38,7 +38,9 @@ const Input = once(() =>
       query: z
         .string()
         .optional()
-        .describe('What you want to do, in a few words. Finds tools for it.'),
+        .describe(
+          "The action and the thing, in the API's own nouns, with several words and synonyms. Not the user's sentence.",
+        ),
       names: z
         .array(z.string().max(LIMITS.labelLength))
         .max(20)
@@ -76,7 +78,7 @@ export function createToolSearchTool(
   return defineTool({
     name,
     description:
-      'Finds tools for what you want to do, and shows the full description and parameters of tools by name. Use it if no tool you see fits, or before you call a tool that is shown in short form.',
+      'Finds tools for what you want to do, and shows the full description and parameters of tools by name. Use it if no tool you see fits, or before you call a tool that is shown in short form. Translate the request into the words of an API: name the thing and the action with several words, such as "update repository webhook url". If nothing fits, try again with synonyms.',
     inputSchema: Input(),
     priority: Priority.CRITICAL,
     accessMode: AccessMode.READONLY,

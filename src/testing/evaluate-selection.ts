@@ -28,8 +28,8 @@ export interface LabelledRequest {
   readonly tools: readonly string[];
 }
 
-/** The options of `evaluateSelection`: all options of `selectTools` except the request's text. */
-export interface EvaluationOptions extends Omit<SelectionRequest, 'text' | 'previous'> {
+/** The options of `evaluateSelection`: all options of `selectTools` except those of one request. */
+export interface EvaluationOptions extends Omit<SelectionRequest, 'text' | 'vector' | 'previous'> {
   /**
    * Looks for keywords and examples that would fix misses. With `suggest`, the selection is
    * repeated for every suggestion that is tried.

@@ -1,3 +1,4 @@
+import { parseQuery } from '../search/query.js';
 import { searchWords, stem } from '../search/words.js';
 import type { Selection } from '../selection/selection.js';
 import type { ToolEntry } from '../tool/tool-definition.js';
@@ -49,14 +50,23 @@ export function ndcgOf({ wanted, selection }: Evaluated): number {
 }
 
 const MOST_WORDS = 5;
+/** Words that say when or how rather than what, so they fit every tool. */
+const CIRCUMSTANCES: ReadonlySet<string> = new Set(
+  'again almost already always away back even ever here just late later maybe never new now often quick quickly really right soon still there today together tomorrow too urgent urgently usual usually well yesterday yet'.split(
+    ' ',
+  ),
+);
 
-/** Returns the words in texts whose stems aren't in `known`, most frequent first. */
+/**
+ * Returns the words in texts that can be keywords of a tool and whose stems aren't in `known`, most
+ * frequent first. Values and words that users say to any assistant aren't included.
+ */
 export function newWords(texts: readonly string[], known: ReadonlySet<string>): readonly string[] {
   const counts = new Map<string, { word: string; texts: number }>();
   for (const each of texts)
-    for (const word of new Set(searchWords(each).words)) {
-      const key = stem(word);
-      if (known.has(key) || key.length < 3) continue;
+    for (const { stem: key, words, expandable } of parseQuery(each).terms) {
+      const word = words[0]!;
+      if (!expandable || known.has(key) || key.length < 3 || CIRCUMSTANCES.has(word)) continue;
       counts.set(key, { word, texts: (counts.get(key)?.texts ?? 0) + 1 });
     }
   return [...counts.values()]
@@ -65,9 +75,14 @@ export function newWords(texts: readonly string[], known: ReadonlySet<string>): 
     .map(({ word }) => word);
 }
 
+/** Returns the stems in a text. */
+export function stemsIn(text: string): readonly string[] {
+  return searchWords(text).words.map(stem);
+}
+
 /** Returns the stems in a tool's name, description, keywords, and examples. */
 export function stemsOf({ name, description, keywords, examples }: ToolEntry): readonly string[] {
-  return searchWords([name, description, ...keywords, ...examples].join('\n')).words.map(stem);
+  return stemsIn([name, description, ...keywords, ...examples].join('\n'));
 }
 
 /** Returns the mean, or 0 for an empty list. */

@@ -2,7 +2,15 @@ import { ToolMetadataRegistry } from '../registry/tool-metadata-registry.js';
 import { selectTools } from '../selection/select-tools.js';
 import type { SelectionRequest } from '../selection/selection-request.js';
 import { definitionOf } from '../tool/tool-definition.js';
-import { mean, newWords, recallOf, stemsOf, type Evaluated, type Miss } from './evaluated.js';
+import {
+  mean,
+  newWords,
+  recallOf,
+  stemsIn,
+  stemsOf,
+  type Evaluated,
+  type Miss,
+} from './evaluated.js';
 
 /** A keyword or example for one tool, evaluated on all requests. */
 export interface SuggestedFix {
@@ -36,8 +44,19 @@ export function suggestFixes(
   const copy = new ToolMetadataRegistry();
   copy.registerAll([...registry].map(({ definition }) => definition));
   const ideas = [...new Set(misses.map(({ toolName }) => toolName))].flatMap((toolName) => {
-    const texts = misses.filter((miss) => miss.toolName === toolName).map(({ text }) => text);
-    const words = newWords(texts, new Set(stemsOf(registry.require(toolName))));
+    const missed = misses.filter((miss) => miss.toolName === toolName);
+    const texts = missed.map(({ text }) => text);
+    // A word of its neighbours, or of requests for other tools, doesn't tell the tool from them.
+    const neighbours = missed.flatMap(({ instead }) => instead.map((each) => each.toolName));
+    const words = newWords(
+      texts,
+      new Set([
+        ...[toolName, ...neighbours].flatMap((name) => stemsOf(registry.require(name))),
+        ...before
+          .filter(({ wanted }) => !wanted.includes(toolName))
+          .flatMap(({ text }) => stemsIn(text)),
+      ]),
+    );
     return [
       ...words.map((value) => ({ toolName, field: 'keywords', value }) as const),
       ...texts.map((value) => ({ toolName, field: 'examples', value }) as const),

@@ -128,7 +128,7 @@ describe('ToolModule', () => {
   it('passes its options to the executor and the registry, and creates a policy for the registry', async () => {
     const { registry, run } = await start(
       application({
-        relatedWords: { synonyms: [['greets', 'ahoy']] },
+        hints: { greet: { keywords: ['ahoy'] } },
         policy: (registry) =>
           new SafetyPolicy({ registry, rules: [{ tools: 'greet', verdict: 'deny' }] }),
       }),

@@ -5,7 +5,7 @@ import { CandidateFinder } from '../../src/search/best-documents.js';
 import { DocumentScorer } from '../../src/search/document-scorer.js';
 import { InvertedIndex } from '../../src/search/inverted-index.js';
 import { parseQuery, planQuery } from '../../src/search/query.js';
-import { readRelatedWords } from '../../src/search/related-words.js';
+import { relatedWords } from '../../src/search/related-words.js';
 import { registryOf } from '../tool/sample-tools.js';
 import { propertyRuns } from '../property-runs.js';
 
@@ -57,7 +57,7 @@ function fullScan(registry: ToolMetadataRegistry, text: string): unknown[] {
   const index = new InvertedIndex();
   for (const entry of registry) index.add(entry);
   index.update();
-  const plan = planQuery(parseQuery(text), index, readRelatedWords({}));
+  const plan = planQuery(parseQuery(text), index, relatedWords());
   const { relatedRarities } = new CandidateFinder().find(plan, index); // Also computes joint rarities.
   const scorer = new DocumentScorer(plan, relatedRarities, index);
   return [...registry]

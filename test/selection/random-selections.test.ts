@@ -90,13 +90,6 @@ const request: fc.Arbitrary<SelectionRequest> = fc
     accessModes: maybe(some(Object.values(AccessMode), 4)),
     include: fc.array(name, { maxLength: 2 }),
     exclude: fc.array(name, { maxLength: 3 }),
-    rank: maybe(
-      fc
-        .array(fc.record({ toolName: name, score: fc.constantFrom(-1, 0, 1, 2, 5) }), {
-          maxLength: 8,
-        })
-        .map((ranking) => () => ranking),
-    ),
     countTokens: maybe(fc.constant((json: string) => Buffer.byteLength(json))),
   })
   .map(
@@ -185,10 +178,7 @@ function expectSound(
     ),
   ).toBe(true);
   // Every included or excluded name appears in the result.
-  for (const each of [
-    ...(asked.include ?? []),
-    ...(asked.rank?.('', []) ?? []).map(({ toolName }) => toolName),
-  ])
+  for (const each of asked.include ?? [])
     expect([...names, ...left]).toContain(registry.get(each)?.name ?? each);
   for (const each of asked.exclude ?? []) if (!registry.has(each)) expect(left).toContain(each);
 }

@@ -108,17 +108,31 @@ describe('search hits', () => {
     expect(chosen(select(registry, { ranking }))).toEqual(['zzz', 'ccc', 'bbb', 'aaa']);
   });
 
-  it('are dropped with the reason "relevance" if they score far below the best hit', () => {
-    const registry = registryOf({ name: 'best' }, { name: 'near' }, { name: 'far' });
+  it('far below the best hit only fill the remaining space, after all other tools', () => {
+    const registry = registryOf(
+      { name: 'best' },
+      { name: 'near' },
+      { name: 'far' },
+      { name: 'high', priority: 1 },
+    );
     const ranking = [
       { toolName: 'best', score: 10 },
       { toolName: 'near', score: 2 },
       { toolName: 'far', score: 1.99 },
     ];
-    const selection = select(registry, { ranking });
-    expect([chosen(selection), selection.dropped]).toEqual([
-      ['best', 'near'],
-      [{ toolName: 'far', reason: 'relevance', score: 1.99, explanation: expect.any(String) }],
+    expect(
+      select(registry, { ranking }).tools.map(({ toolName, reason }) => [toolName, reason]),
+    ).toEqual([
+      ['best', 'search'],
+      ['near', 'search'],
+      ['high', 'high_priority'],
+      ['far', 'weak_match'],
+    ]);
+    const { tokens } = select(registry, { ranking, exclude: ['far'] });
+    expect(chosen(select(registry, { ranking, tokenBudget: tokens }))).toEqual([
+      'best',
+      'near',
+      'high',
     ]);
   });
 
@@ -197,45 +211,6 @@ describe("tools that aren't search hits", () => {
     expect([chosen(fewer), droppedBecause(fewer)]).toEqual([
       ['e_low', 'b_high', 'd_high'],
       { z_high: 'max_tools' },
-    ]);
-  });
-});
-
-describe('the ranking option', () => {
-  const registry = registryOf(
-    { name: 'format', description: 'Formats text', aliases: ['fmt'] },
-    { name: 'other' },
-    { name: 'third', stages: ['execution'] },
-  );
-
-  it('replaces the search', () => {
-    const selection = select(registry, {
-      text: 'format text',
-      ranking: [{ toolName: 'other', score: 1, explanation: 'by meaning' }],
-    });
-    expect(selection.tools).toMatchObject([
-      {
-        toolName: 'other',
-        reason: 'search',
-        score: 1,
-        explanation: expect.stringContaining('by meaning'),
-      },
-    ]);
-    expect(chosen(select(registry, { text: 'format text', ranking: [] }))).toEqual([]);
-    expect(
-      chosen(select(registry, { text: 'format text', ranking: registry.search('format text') })),
-    ).toEqual(['format']);
-  });
-
-  it("can't override limits or the stage", () => {
-    const ranking = ['third', 'other', 'format', 'gone'].map((toolName) => ({
-      toolName,
-      score: 1,
-    }));
-    const selection = select(registry, { stage: 'reading', exclude: ['other'], ranking });
-    expect([chosen(selection), droppedBecause(selection)]).toEqual([
-      ['format'],
-      { third: 'stage', other: 'excluded', gone: 'unknown' },
     ]);
   });
 });

@@ -16,7 +16,6 @@ const WRONG: Readonly<Record<string, readonly unknown[]>> = {
   exclude: ['a'],
   filter: [{ danger: 'low' }, { maxDanger: 'extreme' }],
   previous: [{ tools: 'a' }, { tools: [{ toolName: 'a', level: 'huge', rendered: {} }] }],
-  rank: [7],
   countTokens: ['chars'],
 };
 

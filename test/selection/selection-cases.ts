@@ -40,9 +40,9 @@ export function asText({
   });
 }
 
-/** A request whose ranking is a fixed list. */
-export type ListedRequest = Partial<Omit<SelectionRequest, 'rank'>> & {
-  readonly ranking?: ReturnType<NonNullable<SelectionRequest['rank']>>;
+/** A request whose search results are a fixed list. */
+export type ListedRequest = Partial<SelectionRequest> & {
+  readonly ranking?: readonly { readonly toolName: string; readonly score: number }[];
 };
 
 /** Makes a selection for a text without search hits, unless the request says otherwise. */
@@ -50,8 +50,35 @@ export function select(
   registry: ToolMetadataRegistry,
   { ranking, ...request }: ListedRequest = {},
 ): Selection {
-  const rank = ranking === undefined ? {} : { rank: () => ranking };
-  return selectTools(registry, { text: 'qqq', ...request, ...rank });
+  return selectTools(ranking === undefined ? registry : finding(registry, ranking), {
+    text: 'qqq',
+    ...request,
+  });
+}
+
+/** Returns the registry with fixed search results. */
+function finding(
+  registry: ToolMetadataRegistry,
+  ranking: NonNullable<ListedRequest['ranking']>,
+): ToolMetadataRegistry {
+  const search: ToolMetadataRegistry['search'] = (_text, { limit = 10, filter } = {}) =>
+    ranking
+      .filter(({ toolName }) => typeof filter !== 'function' || filter(registry.require(toolName)))
+      .slice(0, limit)
+      .map((result) => ({
+        ...result,
+        matches: [],
+        corrections: [],
+        truncated: false,
+        explanation: 'listed',
+      }));
+  return new Proxy(registry, {
+    get: (target, key) => {
+      if (key === 'search') return search;
+      const member: unknown = Reflect.get(target, key, target);
+      return typeof member === 'function' ? (member.bind(target) as unknown) : member;
+    },
+  });
 }
 
 /** Options that are harmless on every axis. */

@@ -34,14 +34,8 @@ describe('evaluateSelection', () => {
     expect(misses.map(({ text, toolName }) => [text, toolName])).toEqual([
       ['my parcel', 'order_status'],
     ]);
-    const rank = () => [
-      { toolName: 'cancel_order', score: 2 },
-      { toolName: 'list_orders', score: 1 },
-    ];
-    const second = evaluateSelection(registry, [{ text: 'order', tools: ['list_orders'] }], {
-      rank,
-    });
-    expect(second).toMatchObject({ recall: 1, ndcg: 1 / Math.log2(3) });
+    const second = evaluateSelection(registry, [{ text: 'cancel order', tools: ['list_orders'] }]);
+    expect(second).toMatchObject({ recall: 1, ndcg: 1 / Math.log2(4) });
   });
 
   it("reports which tool took a missed tool's place, and why", () => {
@@ -94,8 +88,8 @@ describe('evaluateSelection', () => {
     const { suggestions } = evaluateSelection(
       registry,
       [
-        { text: 'refund this order', tools: ['cancel_order'] },
-        { text: 'order refund status', tools: ['order_status'] },
+        { text: 'please still refund this order', tools: ['cancel_order'] },
+        { text: 'please say the order status', tools: ['order_status'] },
       ],
       { maxTools: 1, suggest: true },
     );
@@ -104,7 +98,7 @@ describe('evaluateSelection', () => {
       field: 'keywords',
       value: 'refund',
       gain: 0.5,
-      fixes: ['refund this order'],
+      fixes: ['please still refund this order'],
       breaks: [],
     });
     expect(registry.require('cancel_order').keywords).toEqual([]);

@@ -8,7 +8,7 @@ import { command, type Context } from '../command/command.js';
 import { askQuestion, askToConfirm, typedValue } from '../execute/ask-user.js';
 import { pendingLines } from '../execute/shown-call.js';
 import { withExecutor } from '../execute/with-executor.js';
-import { importDefault } from '../load/import-default.js';
+import { importModel } from './import-model.js';
 import { withTools } from '../load/load-registry.js';
 import { parseJson } from '../load/read-json.js';
 import { replaceFile } from '../load/replace-file.js';
@@ -51,13 +51,12 @@ export const commands = {
       withTools(context, {}, ({ registry }) =>
         // Calls that need approval stay pending, so the session records them before the user is asked.
         withExecutor(context, registry, false, async ({ executor, call }) => {
-          const { terminal, cwd, imports, options } = context;
+          const { terminal, cwd, options } = context;
           const { model, system, maxTurns, maxTools, manual, session: file, json } = options;
           const path = file === undefined ? undefined : resolve(cwd, file);
           const isDemo = model === undefined;
           const example = registry.getByAccessMode('readonly')[0]?.name ?? 'read_file';
-          const isName = isDemo || /^[\w-][\w.-]*\/(?!\S*\.[cm]?[jt]s$)\S+$/.test(model);
-          const named = isName ? model : await importDefault('--model', model, cwd, imports);
+          const named = isDemo ? undefined : await importModel(model, context);
           if (!json && (isDemo || terminal.interactive))
             terminal.err(paint('dim', isDemo ? demoNote(example) : `The model is ${model}.`));
           const engine = {

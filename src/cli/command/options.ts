@@ -123,6 +123,7 @@ export const TOOL_OPTIONS = {
     'the environment variable with the credential for a security scheme; can be repeated',
     { needs: ['openapi'] },
   ),
+  hints: text('<file>', 'words that find the tools (default: tooldex.hints.json, if it exists)'),
   persona: text('<name>', 'see and call tools as this persona', {
     needs: ['manifests', 'tools', 'mcp'],
   }),

@@ -5,6 +5,7 @@ import type { CapabilityTool } from '../../capability/state/capability-items.js'
 import { ToolError } from '../../core/errors.js';
 import type { LoadedTools, LoadProblem } from '../../load/load-tools.js';
 import type { OnElicit } from '../../mcp/connection/elicitation.js';
+import { readHints } from '../../registry/read-hints.js';
 import { ToolMetadataRegistry } from '../../registry/tool-metadata-registry.js';
 import type { Context } from '../command/command.js';
 import type { ToolPlaces } from '../command/options.js';
@@ -79,7 +80,12 @@ export async function loadRegistry(
   { everyone = false, onElicit, resolve }: LoadChoice = {},
 ): Promise<LoadedRegistry> {
   const { tools: patterns, manifests, mcp, openapi, root } = options;
-  const registry = new ToolMetadataRegistry();
+  const isBundled = [patterns, manifests, mcp, openapi].every((place) => place === undefined);
+  const own = await readHints(options.hints, cwd);
+  const hints = isBundled
+    ? { ...(await import('../../../tools/index.js')).defaultToolHints, ...own }
+    : own;
+  const registry = new ToolMetadataRegistry({ hints });
   const problems: LoadProblem[] = [];
   const fileOf = new Map<string, string>();
   const add = (part: LoadedTools) => {
@@ -96,7 +102,7 @@ export async function loadRegistry(
     close: () => Promise.resolve(),
   };
   // Imports modules on use, so that commands start faster.
-  if ([patterns, manifests, mcp, openapi].every((place) => place === undefined)) {
+  if (isBundled) {
     const { createDefaultTools } = await import('../../../tools/index.js');
     const folder = root === undefined ? cwd : existingFolder('--root', root, cwd);
     registry.registerAll(createDefaultTools({ root: folder }));
@@ -127,8 +133,8 @@ export async function loadRegistry(
     onElicit,
   );
   if (registry.size === 0) discovery.follow(registry);
-  const own = [...registry].map(({ definition }) => discovery.complete(definition));
-  registry.registerAll(own, { replace: true });
+  const completed = [...registry].map(({ definition }) => discovery.complete(definition));
+  registry.registerAll(completed, { replace: true });
   add(served);
   return { ...loaded, ...described, problems, fileOf, close: () => discovery.close() };
 }

@@ -115,7 +115,7 @@ export const LINT_RULES = {
   },
 } satisfies Readonly<Record<string, LintRule>>;
 
-/** The default severities of the rules that compare a tool with other tools or with a policy. */
+/** The default severities of the rules that compare a tool with other tools, a policy, or hints. */
 export const CATALOGUE_RULES = {
   'undeclared-flow': 'warning',
   'missing-metadata': 'warning',
@@ -124,6 +124,7 @@ export const CATALOGUE_RULES = {
   'near-duplicate-description': 'warning',
   'look-alike': 'warning',
   'unknown-tool': 'warning',
+  'stale-hints': 'warning',
 } satisfies Readonly<Record<string, LintSeverity>>;
 
 /** The stable name of a lint rule. */

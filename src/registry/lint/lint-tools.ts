@@ -108,7 +108,9 @@ export function lintTools(
     knows: (name) => registry.has(name) || categories.has(normalizeLabel(name)),
     meet: () => true,
   }).flat();
-  return Object.freeze(withSeverities([...found, ...unknownNames(registry, policy)], rules));
+  return Object.freeze(
+    withSeverities([...found, ...unknownNames(registry, policy), ...staleHints(registry)], rules),
+  );
 }
 
 /**
@@ -169,6 +171,18 @@ function unknownNames(
           message: `${where} of the policy names ${JSON.stringify(toolName)}, ${what}${close === undefined ? '' : `; did you mean ${JSON.stringify(close)}?`}`,
         }),
       ];
+    }),
+  );
+}
+
+function staleHints(registry: ToolMetadataRegistry): readonly LintFinding[] {
+  return [...registry.getToolsWithStaleHints()].map((toolName) =>
+    Object.freeze({
+      rule: 'stale-hints',
+      severity: CATALOGUE_RULES['stale-hints'],
+      toolName,
+      message:
+        "its hints were written for another text and aren't used: write them again with tooldex enrich, or remove them",
     }),
   );
 }

@@ -1,0 +1,109 @@
+import { resolve } from 'node:path';
+import { languageModelStep } from '../../chat/language-model-step.js';
+import type { LanguageModel, ModelStep } from '../../chat/model-step.js';
+import { compareText } from '../../core/plain-data.js';
+import { HINTS_FILE, readHints } from '../../registry/read-hints.js';
+import type { CheckedHints } from '../../search/tool-hints.js';
+import { importModel } from '../chat/import-model.js';
+import { MODELS } from '../chat/demo-model.js';
+import { command, print, type Context } from '../command/command.js';
+import { flag, text, TOOL_OPTIONS, type Values } from '../command/options.js';
+import { batchesOf, tokensOf, toolsToEnrich, writeHints } from '../enrich/hint-writer.js';
+import { withTools } from '../load/load-registry.js';
+import { replaceFile } from '../load/replace-file.js';
+import { EXIT } from '../terminal/exit-codes.js';
+import { amountOf } from '../terminal/table.js';
+import { report } from '../terminal/terminal.js';
+import { wrongUsage } from '../terminal/wrong-usage.js';
+
+const OPTIONS = {
+  ...TOOL_OPTIONS,
+  hints: text('<file>', `the file to write (default: ${HINTS_FILE})`),
+  model: text('<model>', 'a file that exports an AI SDK model or a function, or provider/name'),
+  dryRun: flag('print which tools need hints, and the estimated number of tokens'),
+  check: flag('exit with 1 if hints are missing or stale. Made for CI', { excludes: ['dryRun'] }),
+};
+
+export const commands = {
+  enrich: command({
+    options: OPTIONS,
+    examples: [
+      "enrich --tools 'src/tools/*.ts' --model ./model.mjs",
+      'enrich --mcp .mcp.json --dry-run',
+      "enrich --tools 'src/tools/*.ts' --check",
+    ],
+    notes: MODELS,
+    run: (context) =>
+      withTools({ ...context, options: { ...context.options, hints: undefined } }, {}, (loaded) =>
+        enrich(context, [...loaded.registry]),
+      ),
+  }),
+};
+
+async function enrich(
+  context: Context<Values<typeof OPTIONS>>,
+  tools: Parameters<typeof toolsToEnrich>[0],
+): Promise<number> {
+  const { cwd, options, terminal } = context;
+  const file = resolve(cwd, options.hints ?? HINTS_FILE);
+  let hints = await existingHints(file);
+  const waiting = toolsToEnrich(tools, hints);
+  const batches = batchesOf(waiting);
+  const plan = {
+    tools: waiting.map(({ name }) => name),
+    requests: batches.length,
+    estimatedTokens: batches.reduce((sum, batch) => sum + tokensOf(batch), 0),
+  };
+  if (options.check || options.dryRun || waiting.length === 0) {
+    print(context, plan, () => [
+      waiting.length === 0
+        ? 'Every tool has hints.'
+        : `${amountOf(waiting.length, 'tool')} without current hints: ${plan.tools.join(', ')}`,
+      ...(options.dryRun
+        ? [`${amountOf(plan.requests, 'request')}, about ${plan.estimatedTokens} tokens`]
+        : []),
+    ]);
+    return options.check && waiting.length > 0 ? EXIT.findings : EXIT.ok;
+  }
+  const step = await modelOf(context);
+  const stop = new AbortController();
+  const unwritten = [];
+  let done = 0;
+  for (const batch of batches) {
+    const written = await writeHints(step, batch, stop.signal);
+    unwritten.push(...written.unwritten);
+    hints = { ...hints, ...written.hints };
+    // Written after each answer, so that a run that was interrupted goes on where it stopped.
+    await replaceFile(file, textOf(hints));
+    done += batch.length;
+    report(terminal, 'dim', 'written', `${done} of ${amountOf(waiting.length, 'tool')}`);
+  }
+  for (const { toolName, reason } of unwritten) report(terminal, 'red', toolName, reason);
+  print(context, { ...plan, unwritten }, () => [
+    `Hints of ${amountOf(waiting.length - unwritten.length, 'tool')} are in ${options.hints ?? HINTS_FILE}. Read them before you commit the file.`,
+  ]);
+  return unwritten.length === 0 ? EXIT.ok : EXIT.findings;
+}
+
+async function existingHints(file: string): Promise<CheckedHints> {
+  const { existsSync } = await import('node:fs');
+  return existsSync(file) ? readHints(file) : {};
+}
+
+async function modelOf(context: Context<Values<typeof OPTIONS>>): Promise<ModelStep> {
+  const { model } = context.options;
+  if (model === undefined)
+    throw wrongUsage(
+      'Expected --model, the model that writes the hints. To see the cost, pass --dry-run.',
+    );
+  const imported = await importModel(model, context);
+  return typeof imported === 'function'
+    ? (imported as ModelStep)
+    : languageModelStep(imported as LanguageModel, {});
+}
+
+/** Returns the file's text, sorted by name, so that changes are easy to review. */
+function textOf(hints: CheckedHints): string {
+  const sorted = Object.entries(hints).sort(([a], [b]) => compareText(a, b));
+  return `${JSON.stringify(Object.fromEntries(sorted), null, 2)}\n`;
+}
