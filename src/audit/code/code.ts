@@ -1,6 +1,7 @@
 import { relative } from 'node:path';
 import type {
   BinaryExpression,
+  CallExpression,
   CallLikeExpression,
   ClassLikeDeclaration,
   Declaration,
@@ -97,15 +98,22 @@ export class Code {
     return this.ask((checker) => checker.getTypeAtLocation(node));
   }
 
-  /** Returns true if a call's parameter is a function. */
+  /** Returns true if a call's parameter can be a function. */
   expectsFunction(node: CallLikeExpression, at: number): boolean {
     return this.ask((checker) => {
       const parameter = checker.getResolvedSignature(node)?.parameters[at];
-      if (parameter === undefined) return false;
-      const type = checker.getNonNullableType(checker.getTypeOfSymbol(parameter));
-      const types = type.isUnion() ? type.types : [type];
-      return types.some((each) => each.getCallSignatures().length > 0);
+      return parameter !== undefined && this.#canCall(checker.getTypeOfSymbol(parameter));
     });
+  }
+
+  isCallable(node: Node): boolean {
+    return this.#canCall(this.typeAt(node));
+  }
+
+  #canCall(given: Type): boolean {
+    const type = this.checker.getNonNullableType(given);
+    const types = type.isUnion() ? type.types : [type];
+    return types.some((each) => each.getCallSignatures().length > 0);
   }
 
   /** Returns the symbol that a name stands for. Imports are followed as far as they resolve. */
@@ -148,7 +156,7 @@ export class Code {
   assignedTo(symbol: TsSymbol): readonly (Expression | undefined)[] {
     const values: (Expression | undefined)[] = [];
     for (const node of this.referencesOf(symbol)) {
-      const target = isNameOf(node) ? node.parent : node;
+      const target = targetOf(node);
       const { parent } = target;
       if (ts.isBinaryExpression(parent) && parent.left === target && isAssignment(parent))
         values.push(isPlainAssignment(parent) ? parent.right : undefined);
@@ -238,7 +246,7 @@ export function memberName(name: Node): string {
     : `[${name.expression.getText()}]`;
 }
 
-function isDeclarationName(node: Node): boolean {
+export function isDeclarationName(node: Node): boolean {
   const { parent } = node;
   return (
     (parent as Partial<Member>).name === node &&
@@ -248,8 +256,18 @@ function isDeclarationName(node: Node): boolean {
   );
 }
 
-const isNameOf = (node: Node) =>
-  ts.isPropertyAccessExpression(node.parent) && node.parent.name === node;
+/** Returns the property access that ends with a name, or the name itself. */
+export function targetOf(name: Node): Node {
+  const { parent } = name;
+  return ts.isPropertyAccessExpression(parent) && parent.name === name ? parent : name;
+}
+
+/** Returns the call of what a name stands for. */
+export function callOf(name: Node): CallExpression | undefined {
+  const target = targetOf(name);
+  const { parent } = target;
+  return ts.isCallExpression(parent) && parent.expression === target ? parent : undefined;
+}
 
 export function isAssignment({ operatorToken: { kind } }: BinaryExpression) {
   return kind >= ts.SyntaxKind.FirstAssignment && kind <= ts.SyntaxKind.LastAssignment;
@@ -290,7 +308,7 @@ const MUTATORS = /^(?:push|unshift|splice|fill|copyWithin|reverse|sort|pop|shift
 
 /** Returns the change that one use of a variable makes inside its value. */
 function changesAt(node: Identifier): readonly Change[] {
-  const target = isNameOf(node) ? node.parent : node;
+  const target = targetOf(node);
   const access = target.parent;
   if (ts.isCallExpression(access) && access.arguments[0] === target)
     return /^Object\.(?:assign|definePropert)/.test(access.expression.getText()) ? [{}] : [];

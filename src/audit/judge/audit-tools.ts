@@ -187,7 +187,7 @@ async function auditSource(options: AuditOptions, audit: Audit): Promise<AuditRe
   const files = entries.map((file) => resolve(root, file));
   const { program, unread } = loadProgram(root, files);
   const evaluator = new Evaluator(new Code(program, root));
-  const { tools, skipped } = audit(evaluator, new KnownCalls(evaluator.members, known), files);
+  const { tools, skipped } = audit(evaluator, new KnownCalls(evaluator, known), files);
   const name = (await nameOf(root)) ?? basename(root);
   return {
     subject: { name, folder: relative(process.cwd(), root) || '.' },

@@ -109,7 +109,7 @@ function auditsIn(
   if (found === undefined) {
     const evaluator = evaluators.get(program) ?? new Evaluator(new Code(program, cwd));
     evaluators.set(program, evaluator);
-    const calls = new KnownCalls(evaluator.members, known);
+    const calls = new KnownCalls(evaluator, known);
     const file = program.getSourceFile(filename);
     found = findTools(evaluator, (each) => each === file).map((tool) => ({
       audit: audited(evaluator, calls, tool),

@@ -14,6 +14,7 @@ import { packageOf } from '../code/outside-code.js';
 import { ts } from '../code/typescript.js';
 import { type Evaluator } from '../evaluate/evaluator.js';
 import {
+  closure,
   HOLE,
   type ClassValue,
   type Env,
@@ -63,11 +64,7 @@ function aliasesIn(file: SourceFile): readonly string[] {
 }
 
 class Finder {
-  readonly #members;
-
-  constructor(readonly evaluator: Evaluator) {
-    this.#members = evaluator.members;
-  }
+  constructor(readonly evaluator: Evaluator) {}
 
   /** Returns the tools that a use of `defineTool`, `tool` or `toolkit` declares. */
   at(node: Identifier): readonly FoundTool[] {
@@ -84,7 +81,7 @@ class Finder {
   #defined(call: CallExpression): readonly FoundTool[] {
     return this.#contexts(call, call.arguments[0]).flatMap((env) => {
       const options = this.#options(call.arguments[0], env);
-      return this.#tool(call, options, [], this.#members.field(options, 'execute'));
+      return this.#tool(call, options, [], this.evaluator.field(options, 'execute'));
     });
   }
 
@@ -93,17 +90,17 @@ class Finder {
   }
 
   #tool(node: Node, options: Values, defaults: Values, handlers: Values): readonly FoundTool[] {
-    const names = textsOf(this.#members.field(options, 'name'));
+    const names = textsOf(this.evaluator.field(options, 'name'));
     return names.map((name) => ({
       name: name === 'undefined' ? HOLE : name,
-      declared: declaredIn(this.#members, options, defaults),
+      declared: declaredIn(this.evaluator, options, defaults),
       handlers: handlers.filter((each) => each.is !== 'literal'),
       node,
     }));
   }
 
   #decorated(call: CallExpression): readonly FoundTool[] {
-    const env = this.evaluator.scopeOf(call, this.evaluator.envs.top);
+    const env = this.evaluator.scopeOf(call);
     const options = this.#options(call.arguments[0], env);
     const target = call.parent;
     if (ts.isDecorator(target)) {
@@ -138,8 +135,8 @@ class Finder {
     owner: ClassLikeDeclaration,
     name: string,
   ): readonly FoundTool[] {
-    const instance: InstanceValue = this.#members.anInstance(owner, true);
-    const handlers = this.#members.ofInstance(instance, name) ?? [];
+    const instance: InstanceValue = this.evaluator.anInstance(owner, true);
+    const handlers = this.evaluator.ofInstance(instance, name) ?? [];
     return this.#tool(call, options, this.#defaultsOf(owner), handlers);
   }
 
@@ -153,9 +150,9 @@ class Finder {
         ? expression.expression.name
         : expression.expression;
       if (ts.isIdentifier(node) && declaredName(this.evaluator, node) === 'toolkit')
-        return this.#options(expression.arguments[0], this.evaluator.envs.top);
+        return this.#options(expression.arguments[0], this.evaluator.top);
     }
-    return this.#members
+    return this.evaluator
       .bases(owner)
       .flatMap((base) => (base.is === 'class' ? this.#defaultsOf(base.node) : []));
   }
@@ -163,15 +160,15 @@ class Finder {
   /** Returns the tools of `toolkit(defaults, { method: options })(class)`. */
   #toolkit(call: CallExpression): readonly FoundTool[] {
     const target = call.parent;
-    const env = this.evaluator.scopeOf(call, this.evaluator.envs.top);
+    const env = this.evaluator.scopeOf(call);
     if (!ts.isCallExpression(target) || target.expression !== call) return [];
     const defaults = this.#options(call.arguments[0], env);
     return this.#classesIn(target, env).flatMap(({ node }) =>
       this.#options(call.arguments[1], env).flatMap((methods) =>
-        this.#members.keys(methods).flatMap((name) => {
+        this.evaluator.keys(methods).flatMap((name) => {
           const handlers =
-            this.#members.ofInstance(this.#members.anInstance(node, true), name) ?? [];
-          return this.#tool(call, this.#members.field([methods], name), defaults, handlers);
+            this.evaluator.ofInstance(this.evaluator.anInstance(node, true), name) ?? [];
+          return this.#tool(call, this.evaluator.field([methods], name), defaults, handlers);
         }),
       ),
     );
@@ -179,10 +176,10 @@ class Finder {
 
   /** Returns the activations that a call in a function of own code runs in, one for each caller. */
   #contexts(node: Node, options: Expression | undefined, depth = 0): readonly Env[] {
-    const { top } = this.evaluator.envs;
+    const { top } = this.evaluator;
     const free = this.evaluator.scopeOf(node, top);
     const container = free.node;
-    const names = this.#members.field(this.#options(options, free), 'name');
+    const names = this.evaluator.field(this.#options(options, free), 'name');
     if (
       container === undefined ||
       depth > 3 ||
@@ -192,11 +189,7 @@ class Finder {
       )
     )
       return [free];
-    const callee = this.evaluator.closure(
-      container as SignatureDeclaration,
-      free.outer ?? top,
-      free.self,
-    );
+    const callee = closure(container as SignatureDeclaration, free.outer ?? top, free.self);
     const found = this.#callsOf(container as SignatureDeclaration).flatMap((call) =>
       this.#contexts(call, undefined, depth + 1).flatMap((env) =>
         this.#argumentsIn(call, container, env).map((args) =>
@@ -213,7 +206,7 @@ class Finder {
     if (!isCallback) return [this.evaluator.args(call, env)];
     const { expression } = call;
     if (!ts.isPropertyAccessExpression(expression)) return [];
-    return (this.#members.items(this.evaluator.evaluate(expression.expression, env)) ?? []).map(
+    return (this.evaluator.items(this.evaluator.evaluate(expression.expression, env)) ?? []).map(
       (item) => [item],
     );
   }
