@@ -435,7 +435,7 @@ export abstract class Members extends Activations {
   field(values: Values, name: string): Values {
     return values.flatMap((value): Values => {
       if (value.is === 'object') return this.#ofObject(value, name) ?? [NOTHING];
-      return value.is === 'literal' ? [NOTHING] : [UNKNOWN];
+      return value.is === 'literal' || value.is === 'function' ? [NOTHING] : [UNKNOWN];
     });
   }
 

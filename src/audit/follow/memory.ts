@@ -148,16 +148,16 @@ function isLookup(use: Node, within: Node): boolean {
   const isRead =
     (ts.isElementAccessExpression(parent) && parent.expression === target) ||
     (ts.isPropertyAccessExpression(parent) && /^(?:get|has|peek)$/.test(parent.name.text));
-  let isCondition = false;
-  const isInside = ts.findAncestor(use, (at) => {
+  let isDecisive = isRead;
+  for (let at: Node = use; !ts.isSourceFile(at); at = at.parent) {
+    if (at === within) return isDecisive;
     const { parent: up } = at;
-    if (ts.isIfStatement(up)) isCondition ||= up.expression === at;
-    if (ts.isConditionalExpression(up)) isCondition ||= up.condition === at;
-    if (ts.isBinaryExpression(up) && up.left === at)
-      isCondition ||= /^(?:&&|\|\||\?\?)$/.test(up.operatorToken.getText());
-    return up === within;
-  });
-  return isInside !== undefined && (isRead || isCondition);
+    if (ts.isIfStatement(up)) isDecisive ||= up.expression === at;
+    else if (ts.isConditionalExpression(up)) isDecisive ||= up.condition === at;
+    else if (ts.isBinaryExpression(up) && up.left === at)
+      isDecisive ||= /^(?:&&|\|\||\?\?)$/.test(up.operatorToken.getText());
+  }
+  return false;
 }
 
 /** Returns what a local variable is set to where it's declared, also for a name in a pattern. */

@@ -17,7 +17,7 @@ const ADD_VERBS = new Set(
 );
 const DELETE_VERBS = new Set(
   wordsIn(`delete remove drop destroy truncate purge prune clear erase wipe revoke cancel terminate kill
-    abort stop shutdown uninstall unregister unsubscribe archive trash del flush empty`),
+    abort stop shutdown uninstall unregister unsubscribe archive trash del flush empty rm rmdir unlink`),
 );
 const CHANGE_VERBS = new Set(
   wordsIn(`update upsert put patch replace rename move edit modify change merge reset rollback overwrite
