@@ -3,7 +3,6 @@ import type {
   BinaryExpression,
   CallExpression,
   CallLikeExpression,
-  ClassLikeDeclaration,
   Declaration,
   Expression,
   Identifier,
@@ -83,27 +82,14 @@ export class Code {
     return `${relative(this.root, file.fileName).replaceAll('\\', '/')}:${line + 1}`;
   }
 
-  /** Milliseconds that the checker has used. They count for no tool. */
-  spent = 0;
-
-  /** Asks the checker, and counts its time. */
-  ask<T>(question: (checker: TypeChecker) => T): T {
-    const start = performance.now();
-    const answer = question(this.checker);
-    this.spent += performance.now() - start;
-    return answer;
-  }
-
   typeAt(node: Node): Type {
-    return this.ask((checker) => checker.getTypeAtLocation(node));
+    return this.checker.getTypeAtLocation(node);
   }
 
   /** Returns true if a call's parameter can be a function. */
   expectsFunction(node: CallLikeExpression, at: number): boolean {
-    return this.ask((checker) => {
-      const parameter = checker.getResolvedSignature(node)?.parameters[at];
-      return parameter !== undefined && this.#canCall(checker.getTypeOfSymbol(parameter));
-    });
+    const parameter = this.checker.getResolvedSignature(node)?.parameters[at];
+    return parameter !== undefined && this.#canCall(this.checker.getTypeOfSymbol(parameter));
   }
 
   isCallable(node: Node): boolean {
@@ -119,11 +105,9 @@ export class Code {
   /** Returns the symbol that a name stands for. Imports are followed as far as they resolve. */
   symbolAt(node: Node): TsSymbol | undefined {
     const { parent } = node;
-    const found = this.ask((checker) =>
-      ts.isShorthandPropertyAssignment(parent)
-        ? checker.getShorthandAssignmentValueSymbol(parent)
-        : checker.getSymbolAtLocation(node),
-    );
+    const found = ts.isShorthandPropertyAssignment(parent)
+      ? this.checker.getShorthandAssignmentValueSymbol(parent)
+      : this.checker.getSymbolAtLocation(node);
     return found === undefined ? undefined : this.#behind(found);
   }
 
@@ -179,40 +163,34 @@ export class Code {
   implementationsOf(name: string, type: Type): readonly Member[] {
     const known = this.#implementations.get(type) ?? new Map<string, readonly Member[]>();
     this.#implementations.set(type, known);
-    const found = known.get(name) ?? this.#findImplementations(name, type);
+    const target = this.checker.getBaseConstraintOfType(type) ?? type;
+    const isOpen = (target.flags & (ts.TypeFlags.Any | ts.TypeFlags.Unknown)) !== 0;
+    const found =
+      known.get(name) ??
+      (isOpen ? [] : this.membersNamed(name)).filter(
+        ({ parent }) =>
+          this.checker.isTypeAssignableTo(this.typeAt(parent), target) ||
+          this.#names(parent, target.symbol),
+      );
     known.set(name, found);
     return found;
   }
 
-  #findImplementations(name: string, type: Type): readonly Member[] {
-    const target = this.checker.getBaseConstraintOfType(type) ?? type;
-    if ((target.flags & (ts.TypeFlags.Any | ts.TypeFlags.Unknown)) !== 0) return [];
-    return this.membersNamed(name).filter((member) => {
-      const owner = member.parent;
-      const own = this.typeAt(owner);
-      return (
-        this.ask((checker) => checker.isTypeAssignableTo(own, target)) || this.#names(owner, target)
-      );
-    });
-  }
-
-  /** Returns true if a class names the type among its `extends` and `implements`, whatever its type arguments. */
-  #names(owner: Node, { symbol }: Type): boolean {
-    if (!ts.isClassLike(owner) || symbol === undefined) return false;
-    if (this.symbolOfClass(owner) === symbol) return true;
-    return (owner.heritageClauses ?? [])
-      .flatMap(({ types }) => [...types])
-      .some(({ expression }) => {
+  /** Returns true if a class names a type among what it extends and implements, whatever the type arguments. */
+  #names(owner: Node, wanted: TsSymbol | undefined): boolean {
+    if (!ts.isClassLike(owner) || wanted === undefined) return false;
+    const bases = (owner.heritageClauses ?? []).flatMap(({ types }) => [...types]);
+    return (
+      this.typeAt(owner).symbol === wanted ||
+      bases.some(({ expression }) => {
         const base = this.symbolAt(expression);
-        if (base === undefined || base === symbol) return base === symbol;
-        return (base.declarations ?? []).some(
-          (each) => each !== owner && ts.isClassLike(each) && this.#names(each, { symbol } as Type),
+        const declarations = base === wanted ? [] : (base?.declarations ?? []);
+        return (
+          base === wanted ||
+          declarations.some((each) => each !== owner && this.#names(each, wanted))
         );
-      });
-  }
-
-  symbolOfClass(node: ClassLikeDeclaration): TsSymbol | undefined {
-    return this.typeAt(node).symbol;
+      })
+    );
   }
 }
 

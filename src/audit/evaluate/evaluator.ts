@@ -46,8 +46,7 @@ const MOST_RECURSION = 2;
 export class Evaluator extends Members {
   readonly #memo = new Map<Env, Map<Node, Values>>();
   readonly #active: Node[] = [];
-  #steps = 0;
-  #deadline = Infinity;
+  #steps = Infinity;
 
   /** Returns what an expression can evaluate to. */
   evaluate(node: Expression, env: Env): Values {
@@ -67,17 +66,15 @@ export class Evaluator extends Members {
     }
   }
 
-  /** Sets the milliseconds after which evaluation stops with `OutOfTime`. */
-  limit(milliseconds: number): void {
-    this.#deadline = this.#now() + milliseconds;
+  /** Allows a number of steps, after which evaluation ends with `OutOfSteps`. */
+  limit(steps: number): void {
+    this.#steps = steps;
   }
 
-  readonly #now = () => performance.now() - this.code.spent;
-
-  /** Counts a step. @throws OutOfTime after the deadline. */
+  /** Counts a step. @throws OutOfSteps after the last one. */
   tick(): void {
-    this.#steps += 1;
-    if (this.#steps % 64 === 0 && this.#now() > this.#deadline) throw new OutOfTime();
+    this.#steps -= 1;
+    if (this.#steps < 0) throw new OutOfSteps();
   }
 
   #evaluate(node: Expression, env: Env): Values {
@@ -111,6 +108,10 @@ export class Evaluator extends Members {
         texts = joined(texts, textsOf(this.evaluate(expression, env)), tail.text);
       return texts.map(literal);
     }
+    if (ts.isPrefixUnaryExpression(node) && node.operator === ts.SyntaxKind.MinusToken)
+      return this.evaluate(node.operand, env).map((each) =>
+        each.is === 'literal' ? literal(-Number(each.value)) : each,
+      );
     return CONSTANTS.get(ts.tokenToString(node.kind)) ?? this.ofType(this.code.typeAt(node), env);
   }
 
@@ -334,7 +335,7 @@ export class Evaluator extends Members {
 }
 
 /** Ends the audit of a tool that takes too long. */
-export class OutOfTime extends Error {}
+export class OutOfSteps extends Error {}
 
 const isAbstract = (node: Declaration) =>
   (ts.getCombinedModifierFlags(node) & ts.ModifierFlags.Abstract) !== 0;

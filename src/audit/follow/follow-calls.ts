@@ -15,7 +15,7 @@ import { isAssignment, isUpdated, memberName } from '../code/code.js';
 import { ts } from '../code/typescript.js';
 import type { CallEffect, Effect } from '../effect.js';
 import { bind, withSelf } from '../evaluate/global-results.js';
-import { OutOfTime, selfIn, type Evaluator } from '../evaluate/evaluator.js';
+import { OutOfSteps, selfIn, type Evaluator } from '../evaluate/evaluator.js';
 import { DATA_METHODS } from '../evaluate/members.js';
 import { constructorOf, loadedBy } from '../evaluate/syntax.js';
 import {
@@ -49,8 +49,8 @@ export interface Followed {
   readonly usesKey: boolean;
 }
 
-/** Milliseconds for one tool. */
-const MOST_TIME = 3_000;
+/** Steps for one tool, which take about three seconds. Seconds would make verdicts depend on the machine. */
+const MOST_STEPS = 100_000;
 /** Activations of one function, after which its arguments are unknown. */
 const MOST_ACTIVATIONS = 40;
 
@@ -62,13 +62,13 @@ export function followCalls(
   node: Node,
 ): Followed {
   const follower = new Follower(evaluator, known);
-  evaluator.limit(MOST_TIME);
+  evaluator.limit(MOST_STEPS);
   try {
     follower.start(handlers, node);
   } catch (error) {
-    const isLong = error instanceof OutOfTime;
+    const isLong = error instanceof OutOfSteps;
     if (!isLong && !(error instanceof RangeError)) throw error;
-    const long = `more calls than can be followed in ${MOST_TIME / 1_000} seconds`;
+    const long = `more code than ${MOST_STEPS} steps can follow`;
     follower.unknown(isLong ? long : 'code that is nested too deeply', node);
   }
   return follower;
