@@ -60,11 +60,11 @@ export function resultOfGlobal(
     case 'Promise.finally':
       return self;
     case 'String.toUpperCase':
-      return changed(self, (text) => text.toUpperCase());
     case 'String.toLowerCase':
-      return changed(self, (text) => text.toLowerCase());
     case 'String.trim':
-      return changed(self, (text) => text.trim());
+      return textsOf(self).map((text) =>
+        literal(text.includes(HOLE) ? HOLE : text[name as 'trim']()),
+      );
     case 'Array.map':
     case 'ReadonlyArray.map': {
       const items = evaluator.items(self);
@@ -80,7 +80,7 @@ export function resultOfGlobal(
     case 'ObjectConstructor.values':
       return [listOf([[MANY], first.flatMap((each) => evaluator.anyOf(each))], env.kept)];
     case 'Array.join':
-      return joinItems(evaluator, self, second.length === 0 ? textsOf(first)[0] : undefined);
+      return [literal(evaluator.words(self).join(args.length === 0 ? ',' : onlyText(first)))];
     case 'path.join':
     case 'path.resolve':
       return [literal(args.map((each) => onlyText(each)).join('/'))];
@@ -102,13 +102,4 @@ export function bind(value: Value, args: readonly Values[]): Value {
 
 export function withSelf(value: Value, self: Values): Value {
   return value.is === 'function' ? { ...value, self } : value;
-}
-
-function changed(values: Values, change: (text: string) => string): Values {
-  return textsOf(values).map((text) => literal(text.includes(HOLE) ? HOLE : change(text)));
-}
-
-function joinItems(evaluator: Members, lists: Values, separator = ','): Values {
-  const items = evaluator.items(lists);
-  return [literal(items === undefined ? HOLE : items.map(onlyText).join(separator))];
 }

@@ -150,7 +150,8 @@ export class KnownCalls {
       method === undefined
         ? textsOf(fields('method')).filter((text) => text !== 'undefined')
         : [method];
-    return requestEffects(methods.length === 0 ? ['GET'] : methods, urls[0] ?? HOLE, query);
+    const url = urls.find((text) => text !== 'undefined') ?? HOLE;
+    return requestEffects(methods.length === 0 ? ['GET'] : methods, url, query);
   }
 
   #http(call: OutsideCall, name: string): Effects | undefined {

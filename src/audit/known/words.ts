@@ -23,7 +23,7 @@ const CHANGE_VERBS = new Set(
   wordsIn(`update upsert put patch replace rename move edit modify change merge reset rollback overwrite
     copy set save write restore enable disable restart reboot approve reject reopen assign unassign lock unlock
     grant deny deploy promote resize scale pause resume commit tag label transfer mark toggle bulk sync install pay
-    refund capture charge increment decrement close open finalize void confirm`),
+    refund capture charge increment decrement close open finalize void confirm retry`),
 );
 const AND_WRITES =
   /(?:And|Or)(?:Update|Upsert|Delete|Replace|Remove|Modify|Create|Insert|Save)(?=[A-Z]|$)/;
