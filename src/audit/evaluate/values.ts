@@ -40,7 +40,7 @@ export interface FunctionValue {
   readonly first?: readonly Values[];
 }
 
-export interface ClassValue {
+interface ClassValue {
   readonly is: 'class';
   readonly node: ClassLikeDeclaration;
   readonly env: Env;

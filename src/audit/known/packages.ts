@@ -1,7 +1,7 @@
 import type { EffectKind } from '../effect.js';
 
 /** The effects of packages' calls as their documentation describes them, by lowercase name. `*` is any other name. */
-export interface Row {
+interface Row {
   readonly packages: string;
   readonly kind: EffectKind;
   readonly reads?: string;
