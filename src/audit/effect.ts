@@ -25,31 +25,22 @@ export interface Effect extends CallEffect {
   readonly via: readonly string[];
 }
 
-const READING: Readonly<Record<EffectKind, string>> = {
-  files: 'reads files',
-  network: 'reads from a service',
-  database: 'reads a database',
-  program: 'runs a program that reads',
-  memory: 'reads memory',
-  environment: 'reads the environment',
-  time: 'reads the time',
-  known: 'reads, as you said',
-};
-const WRITING: Readonly<Record<EffectKind, string>> = {
-  files: 'changes files',
-  network: 'changes something at a service',
-  database: 'changes a database',
-  program: 'runs a program that changes something',
-  memory: 'changes memory that later calls see',
-  environment: 'changes the environment',
-  time: 'changes the time',
-  known: 'changes something, as you said',
+/** What reading and changing each kind of thing is called. */
+const DOING: Readonly<Record<EffectKind, readonly [read: string, write: string]>> = {
+  files: ['reads files', 'changes files'],
+  network: ['reads from a service', 'changes something at a service'],
+  database: ['reads a database', 'changes a database'],
+  program: ['runs a program that reads', 'runs a program that changes something'],
+  memory: ['reads memory', 'changes memory that later calls see'],
+  environment: ['reads the environment', 'changes the environment'],
+  time: ['reads the time', 'changes the time'],
+  known: ['reads, as you said', 'changes something, as you said'],
 };
 
 /** Describes an effect in words: `changes files (fs.writeFile)`. */
 export function doingOf({ access, call, kind }: CallEffect): string {
-  const words = access === 'read' ? READING[kind] : WRITING[kind];
-  return `${access === 'unknown' ? 'perhaps ' : ''}${words} (${call})`;
+  const [read, write] = DOING[kind];
+  return `${access === 'read' ? read : write} (${call})`;
 }
 
 /** Returns the path from the tool's function to the call. */

@@ -1,8 +1,5 @@
-import { ESLint } from 'eslint';
-import tseslint from 'typescript-eslint';
 import { expect, it } from 'vitest';
-import { plugin } from '../../src/eslint.js';
-import { folderOf, HEAD, reader } from './programs.js';
+import { folderOf, HEAD, lint, reader } from './programs.js';
 
 it('the ESLint rule underlines the option that lies, with the path to the call, and unknown tools on request', async () => {
   const cwd = folderOf({
@@ -11,23 +8,12 @@ it('the ESLint rule underlines the option that lies, with the path to the call, 
     'store.ts': `import { writeFileSync } from 'node:fs';\nexport const keep = (text: string) => writeFileSync('notes', text);\n`,
     'tools.ts': `${HEAD}import { keep } from './store.js';\n${reader('note', 'keep(args.text);')}${reader('look', `return fs.readFileSync('x');`)}${reader('ask', 'return args.ask();')}`,
   });
-  const messages = async (options: object) => {
-    const eslint = new ESLint({
-      cwd,
-      overrideConfigFile: true,
-      overrideConfig: {
-        files: ['**/*.ts'],
-        languageOptions: {
-          parser: tseslint.parser,
-          parserOptions: { projectService: true, tsconfigRootDir: cwd },
-        },
-        plugins: { tooldex: plugin as never },
-        rules: { 'tooldex/honest-metadata': ['error', options] },
-      },
-    });
-    const [{ messages: found }] = (await eslint.lintFiles('tools.ts')) as [ESLint.LintResult];
-    return found.map(({ line, column, message }) => [line, column, message]);
-  };
+  const messages = async (options: object) =>
+    (await lint(cwd, 'tools.ts', options)).map(({ line, column, message }) => [
+      line,
+      column,
+      message,
+    ]);
   const lie = [
     8,
     48,

@@ -1,9 +1,12 @@
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
+import { ESLint, type Linter } from 'eslint';
+import tseslint from 'typescript-eslint';
 import { afterAll } from 'vitest';
 import { auditFolder, type AuditOptions } from '../../src/audit/judge/audit-tools.js';
 import type { ToolAudit } from '../../src/audit/judge/judge-tool.js';
+import { plugin } from '../../src/eslint.js';
 
 const MODULES = resolve(import.meta.dirname, '../../node_modules');
 const folders: string[] = [];
@@ -13,6 +16,7 @@ afterAll(() => folders.forEach((folder) => rmSync(folder, { recursive: true, for
 const TYPES = `export declare function defineTool(options: { execute?: (input: any, context: any) => unknown } & Record<string, unknown>): object;
 export declare function tool(options: Record<string, unknown>): any;
 export declare function toolkit(options: Record<string, unknown>, tools?: Record<string, unknown>): any;
+export interface ToolContext<Context = unknown> { readonly context: Context }
 export declare const AccessMode: { readonly READONLY: 'readonly'; readonly WRITE: 'write' };
 `;
 
@@ -62,4 +66,26 @@ export async function auditEach(codes: readonly string[]): Promise<readonly Tool
   const root = folderOf(Object.fromEntries(files) as Record<string, string>);
   const { tools } = await auditFolder({ root });
   return codes.map((_, at) => tools.find((tool) => tool.at.startsWith(`c${at}.ts:`))!);
+}
+
+/** Returns the messages of the ESLint rule on files. */
+export async function lint(
+  cwd: string,
+  files: string,
+  options: object,
+): Promise<readonly Linter.LintMessage[]> {
+  const eslint = new ESLint({
+    cwd,
+    overrideConfigFile: true,
+    overrideConfig: {
+      files: ['**/*.ts'],
+      languageOptions: {
+        parser: tseslint.parser,
+        parserOptions: { projectService: true, tsconfigRootDir: cwd },
+      },
+      plugins: { tooldex: plugin as never },
+      rules: { 'tooldex/honest-metadata': ['error', options] },
+    },
+  });
+  return (await eslint.lintFiles(files)).flatMap(({ messages }) => messages);
 }

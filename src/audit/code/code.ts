@@ -1,8 +1,8 @@
 import { relative } from 'node:path';
 import type {
   BinaryExpression,
+  CallExpression,
   CallLikeExpression,
-  ClassLikeDeclaration,
   Declaration,
   Expression,
   Identifier,
@@ -82,40 +82,32 @@ export class Code {
     return `${relative(this.root, file.fileName).replaceAll('\\', '/')}:${line + 1}`;
   }
 
-  /** Milliseconds that the checker has used. They count for no tool. */
-  spent = 0;
-
-  /** Asks the checker, and counts its time. */
-  ask<T>(question: (checker: TypeChecker) => T): T {
-    const start = performance.now();
-    const answer = question(this.checker);
-    this.spent += performance.now() - start;
-    return answer;
-  }
-
   typeAt(node: Node): Type {
-    return this.ask((checker) => checker.getTypeAtLocation(node));
+    return this.checker.getTypeAtLocation(node);
   }
 
-  /** Returns true if a call's parameter is a function. */
+  /** Returns true if a call's parameter can be a function. */
   expectsFunction(node: CallLikeExpression, at: number): boolean {
-    return this.ask((checker) => {
-      const parameter = checker.getResolvedSignature(node)?.parameters[at];
-      if (parameter === undefined) return false;
-      const type = checker.getNonNullableType(checker.getTypeOfSymbol(parameter));
-      const types = type.isUnion() ? type.types : [type];
-      return types.some((each) => each.getCallSignatures().length > 0);
-    });
+    const parameter = this.checker.getResolvedSignature(node)?.parameters[at];
+    return parameter !== undefined && this.#canCall(this.checker.getTypeOfSymbol(parameter));
+  }
+
+  isCallable(node: Node): boolean {
+    return this.#canCall(this.typeAt(node));
+  }
+
+  #canCall(given: Type): boolean {
+    const type = this.checker.getNonNullableType(given);
+    const types = type.isUnion() ? type.types : [type];
+    return types.some((each) => each.getCallSignatures().length > 0);
   }
 
   /** Returns the symbol that a name stands for. Imports are followed as far as they resolve. */
   symbolAt(node: Node): TsSymbol | undefined {
     const { parent } = node;
-    const found = this.ask((checker) =>
-      ts.isShorthandPropertyAssignment(parent)
-        ? checker.getShorthandAssignmentValueSymbol(parent)
-        : checker.getSymbolAtLocation(node),
-    );
+    const found = ts.isShorthandPropertyAssignment(parent)
+      ? this.checker.getShorthandAssignmentValueSymbol(parent)
+      : this.checker.getSymbolAtLocation(node);
     return found === undefined ? undefined : this.#behind(found);
   }
 
@@ -148,7 +140,7 @@ export class Code {
   assignedTo(symbol: TsSymbol): readonly (Expression | undefined)[] {
     const values: (Expression | undefined)[] = [];
     for (const node of this.referencesOf(symbol)) {
-      const target = isNameOf(node) ? node.parent : node;
+      const target = targetOf(node);
       const { parent } = target;
       if (ts.isBinaryExpression(parent) && parent.left === target && isAssignment(parent))
         values.push(isPlainAssignment(parent) ? parent.right : undefined);
@@ -171,40 +163,34 @@ export class Code {
   implementationsOf(name: string, type: Type): readonly Member[] {
     const known = this.#implementations.get(type) ?? new Map<string, readonly Member[]>();
     this.#implementations.set(type, known);
-    const found = known.get(name) ?? this.#findImplementations(name, type);
+    const target = this.checker.getBaseConstraintOfType(type) ?? type;
+    const isOpen = (target.flags & (ts.TypeFlags.Any | ts.TypeFlags.Unknown)) !== 0;
+    const found =
+      known.get(name) ??
+      (isOpen ? [] : this.membersNamed(name)).filter(
+        ({ parent }) =>
+          this.checker.isTypeAssignableTo(this.typeAt(parent), target) ||
+          this.#names(parent, target.symbol),
+      );
     known.set(name, found);
     return found;
   }
 
-  #findImplementations(name: string, type: Type): readonly Member[] {
-    const target = this.checker.getBaseConstraintOfType(type) ?? type;
-    if ((target.flags & (ts.TypeFlags.Any | ts.TypeFlags.Unknown)) !== 0) return [];
-    return this.membersNamed(name).filter((member) => {
-      const owner = member.parent;
-      const own = this.typeAt(owner);
-      return (
-        this.ask((checker) => checker.isTypeAssignableTo(own, target)) || this.#names(owner, target)
-      );
-    });
-  }
-
-  /** Returns true if a class names the type among its `extends` and `implements`, whatever its type arguments. */
-  #names(owner: Node, { symbol }: Type): boolean {
-    if (!ts.isClassLike(owner) || symbol === undefined) return false;
-    if (this.symbolOfClass(owner) === symbol) return true;
-    return (owner.heritageClauses ?? [])
-      .flatMap(({ types }) => [...types])
-      .some(({ expression }) => {
+  /** Returns true if a class names a type among what it extends and implements, whatever the type arguments. */
+  #names(owner: Node, wanted: TsSymbol | undefined): boolean {
+    if (!ts.isClassLike(owner) || wanted === undefined) return false;
+    const bases = (owner.heritageClauses ?? []).flatMap(({ types }) => [...types]);
+    return (
+      this.typeAt(owner).symbol === wanted ||
+      bases.some(({ expression }) => {
         const base = this.symbolAt(expression);
-        if (base === undefined || base === symbol) return base === symbol;
-        return (base.declarations ?? []).some(
-          (each) => each !== owner && ts.isClassLike(each) && this.#names(each, { symbol } as Type),
+        const declarations = base === wanted ? [] : (base?.declarations ?? []);
+        return (
+          base === wanted ||
+          declarations.some((each) => each !== owner && this.#names(each, wanted))
         );
-      });
-  }
-
-  symbolOfClass(node: ClassLikeDeclaration): TsSymbol | undefined {
-    return this.typeAt(node).symbol;
+      })
+    );
   }
 }
 
@@ -238,7 +224,7 @@ export function memberName(name: Node): string {
     : `[${name.expression.getText()}]`;
 }
 
-function isDeclarationName(node: Node): boolean {
+export function isDeclarationName(node: Node): boolean {
   const { parent } = node;
   return (
     (parent as Partial<Member>).name === node &&
@@ -248,8 +234,18 @@ function isDeclarationName(node: Node): boolean {
   );
 }
 
-const isNameOf = (node: Node) =>
-  ts.isPropertyAccessExpression(node.parent) && node.parent.name === node;
+/** Returns the property access that ends with a name, or the name itself. */
+export function targetOf(name: Node): Node {
+  const { parent } = name;
+  return ts.isPropertyAccessExpression(parent) && parent.name === name ? parent : name;
+}
+
+/** Returns the call of what a name stands for. */
+export function callOf(name: Node): CallExpression | undefined {
+  const target = targetOf(name);
+  const { parent } = target;
+  return ts.isCallExpression(parent) && parent.expression === target ? parent : undefined;
+}
 
 export function isAssignment({ operatorToken: { kind } }: BinaryExpression) {
   return kind >= ts.SyntaxKind.FirstAssignment && kind <= ts.SyntaxKind.LastAssignment;
@@ -290,7 +286,7 @@ const MUTATORS = /^(?:push|unshift|splice|fill|copyWithin|reverse|sort|pop|shift
 
 /** Returns the change that one use of a variable makes inside its value. */
 function changesAt(node: Identifier): readonly Change[] {
-  const target = isNameOf(node) ? node.parent : node;
+  const target = targetOf(node);
   const access = target.parent;
   if (ts.isCallExpression(access) && access.arguments[0] === target)
     return /^Object\.(?:assign|definePropert)/.test(access.expression.getText()) ? [{}] : [];

@@ -1,10 +1,10 @@
 import type { Expression } from 'typescript';
-import type { Evaluating } from './evaluating.js';
-import type { Members } from './members.js';
+import { onlyText, type Members } from './members.js';
 import {
-  distinct,
   HOLE,
+  listOf,
   literal,
+  MANY,
   UNKNOWN,
   type Env,
   type OutsideValue,
@@ -18,8 +18,7 @@ import {
  * other functions.
  */
 export function resultOfGlobal(
-  evaluator: Evaluating,
-  members: Members,
+  evaluator: Members,
   callee: OutsideValue,
   args: readonly Values[],
   node: Expression,
@@ -42,7 +41,7 @@ export function resultOfGlobal(
     case 'CallableFunction.apply':
     case 'Function.apply':
       return self.flatMap((each) =>
-        evaluator.result(withSelf(each, first), members.items(second) ?? [], node, env),
+        evaluator.result(withSelf(each, first), evaluator.items(second) ?? [], node, env),
       );
     case 'util.promisify':
     case 'PromiseConstructor.resolve':
@@ -61,28 +60,27 @@ export function resultOfGlobal(
     case 'Promise.finally':
       return self;
     case 'String.toUpperCase':
-      return changed(self, (text) => text.toUpperCase());
     case 'String.toLowerCase':
-      return changed(self, (text) => text.toLowerCase());
     case 'String.trim':
-      return changed(self, (text) => text.trim());
-    case 'Array.map':
-    case 'ReadonlyArray.map':
-      return listOf(
-        first.flatMap((each) => evaluator.result(each, [members.elements(self)], node, env)),
-        env,
+      return textsOf(self).map((text) =>
+        literal(text.includes(HOLE) ? HOLE : text[name as 'trim']()),
       );
+    case 'Array.map':
+    case 'ReadonlyArray.map': {
+      const items = evaluator.items(self);
+      const results = (items ?? [evaluator.elements(self)]).map((item) =>
+        first.flatMap((each) => evaluator.result(each, [item], node, env)),
+      );
+      return [listOf(items === undefined ? [[MANY], ...results] : results, env.kept)];
+    }
     case 'Array.filter':
     case 'ReadonlyArray.filter':
     case 'Array.slice':
-      return listOf(members.elements(self), env);
+      return [listOf([[MANY], evaluator.elements(self)], env.kept)];
     case 'ObjectConstructor.values':
-      return listOf(
-        first.flatMap((each) => members.anyOf(each)),
-        env,
-      );
+      return [listOf([[MANY], first.flatMap((each) => evaluator.anyOf(each))], env.kept)];
     case 'Array.join':
-      return joinItems(members, self, second.length === 0 ? textsOf(first)[0] : undefined);
+      return [literal(evaluator.words(self).join(args.length === 0 ? ',' : onlyText(first)))];
     case 'path.join':
     case 'path.resolve':
       return [literal(args.map((each) => onlyText(each)).join('/'))];
@@ -96,10 +94,6 @@ export function resultOfGlobal(
   }
 }
 
-function listOf(items: Values, { kept }: Env): Values {
-  return [{ is: 'outside', pkg: 'global', path: ['Array'], kept, items: distinct(items) }];
-}
-
 export function bind(value: Value, args: readonly Values[]): Value {
   const [self, ...first] = args;
   if (value.is === 'function') return { ...value, ...(self && { self }), first };
@@ -108,18 +102,4 @@ export function bind(value: Value, args: readonly Values[]): Value {
 
 export function withSelf(value: Value, self: Values): Value {
   return value.is === 'function' ? { ...value, self } : value;
-}
-
-function onlyText(values: Values): string {
-  const texts = textsOf(values);
-  return texts.length === 1 ? texts[0]! : HOLE;
-}
-
-function changed(values: Values, change: (text: string) => string): Values {
-  return textsOf(values).map((text) => literal(text.includes(HOLE) ? HOLE : change(text)));
-}
-
-function joinItems(members: Members, lists: Values, separator = ','): Values {
-  const items = members.items(lists);
-  return [literal(items === undefined ? HOLE : items.map(onlyText).join(separator))];
 }

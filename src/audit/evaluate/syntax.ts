@@ -5,6 +5,7 @@ import type {
   ConstructorDeclaration,
   Declaration,
   Expression,
+  NewExpression,
   Node,
   SignatureDeclaration,
   VariableDeclaration,
@@ -32,6 +33,8 @@ export function loadedBy(node: CallExpression): Expression | undefined {
     (ts.isIdentifier(expression) && expression.text === 'require');
   return isLoad ? node.arguments[0] : undefined;
 }
+
+export type Call = CallExpression | NewExpression;
 
 export function requiredBy(node: Declaration): Expression | undefined {
   const { initializer } = node as Partial<VariableDeclaration>;

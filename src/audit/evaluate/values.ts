@@ -12,19 +12,14 @@ import type { OutsidePlace } from '../code/outside-code.js';
 /** Stands for a part of a text that the code doesn't show. */
 export const HOLE = '…';
 
-type Owner = readonly Value[];
-
-/**
- * The bindings of one function activation. Activations with equal bindings are the same object.
- */
+/** The bindings of one function activation. Activations with equal bindings are the same object. */
 export interface Env {
-  readonly id: number;
   /** The function, or undefined for the top level of all modules. */
   readonly node?: Node;
   readonly outer?: Env;
   /** The arguments by parameter. A parameter without an entry has unknown arguments. */
-  readonly bound: ReadonlyMap<Node, readonly Value[]>;
-  readonly self?: Owner;
+  readonly bound: ReadonlyMap<Node, Values>;
+  readonly self?: Values;
   /** True if what is created here outlives the call of the tool. */
   readonly kept: boolean;
   /** The origin of unknown arguments: a tool's input, something injected, or just values. */
@@ -40,12 +35,12 @@ export interface FunctionValue {
   readonly is: 'function';
   readonly node: SignatureDeclaration;
   readonly env: Env;
-  readonly self?: Owner;
+  readonly self?: Values;
   /** Arguments that were bound before the call. */
-  readonly first?: readonly Owner[];
+  readonly first?: readonly Values[];
 }
 
-export interface ClassValue {
+interface ClassValue {
   readonly is: 'class';
   readonly node: ClassLikeDeclaration;
   readonly env: Env;
@@ -64,7 +59,7 @@ export interface InstanceValue extends Lifetime {
   readonly is: 'instance';
   readonly node: ClassLikeDeclaration;
   readonly env: Env;
-  readonly args?: readonly Owner[];
+  readonly args?: readonly Values[];
 }
 
 /** Something of a package. Its path has `()` for the result of a call, and `new` for an instance. */
@@ -73,11 +68,11 @@ export interface OutsideValue extends Lifetime, OutsidePlace {
   /** The expression that created the object, to tell objects apart. */
   readonly made?: Node;
   /** The object whose method this is. */
-  readonly self?: Owner;
+  readonly self?: Values;
   /** The arguments of the call that returned this value, or that were bound before the call. */
-  readonly args?: readonly Owner[];
-  /** The values that the items of a list can have. */
-  readonly items?: Owner;
+  readonly args?: readonly Values[];
+  /** The items of a list in their order. `MANY` stands for any number of items that the code doesn't show. */
+  readonly items?: readonly Values[];
 }
 
 export interface AnyValue extends Lifetime {
@@ -85,6 +80,7 @@ export interface AnyValue extends Lifetime {
   readonly type?: Type;
   /** True for the tool's input, and parts of it. */
   readonly input?: boolean;
+  readonly many?: true;
 }
 
 /** The values that an expression can evaluate to. */
@@ -100,85 +96,67 @@ export type Value =
   | AnyValue;
 
 export const UNKNOWN: AnyValue = Object.freeze({ is: 'any', kept: false });
+/** Stands for any number of values that the code doesn't show. */
+export const MANY: AnyValue = Object.freeze({ is: 'any', kept: false, many: true });
 export const literal = (value: string | number | boolean | null | undefined): Value => ({
   is: 'literal',
   value,
 });
 export const NOTHING = literal(undefined);
 
+/** Returns a value of a package, or of the language with the package `global`. */
+export const outside = (
+  pkg: string,
+  path: readonly string[],
+  kept: boolean,
+  more?: Partial<OutsideValue>,
+): OutsideValue => ({ is: 'outside', pkg, path, kept, ...more });
+
+export const listOf = (items: readonly Values[], kept = false): OutsideValue =>
+  outside('global', ['Array'], kept, { items });
+
+export const closure = (node: SignatureDeclaration, env: Env, self?: Values): FunctionValue => ({
+  is: 'function',
+  node,
+  env,
+  ...(self && { self }),
+});
+
 export const isKept = (value: Value): boolean => 'kept' in value && value.kept;
 
-/** Returns the texts that values can be, with a hole where that's unknown. */
+/** Returns the texts that values can be, with a hole where that's unknown. Flags such as `O_RDONLY` are their names. */
 export function textsOf(values: Values): readonly string[] {
-  return [...new Set(values.map((value) => (value.is === 'literal' ? String(value.value) : HOLE)))];
+  return [
+    ...new Set(
+      values.map((value) => {
+        if (value.is === 'literal') return String(value.value);
+        const name = value.is === 'outside' ? value.path.at(-1) : undefined;
+        return name?.startsWith('O_') === true ? name : HOLE;
+      }),
+    ),
+  ];
 }
 
-const numbers = new WeakMap<object, number>();
+const keys = new WeakMap<object, string>();
 let last = 0;
 
-/** Returns a number that stands for an object in keys. */
-function numberOf(object: object): number {
-  const known = numbers.get(object);
-  if (known !== undefined) return known;
-  last += 1;
-  numbers.set(object, last);
-  return last;
-}
-
-const keyOfAll = (values: readonly Value[] | undefined): string =>
-  values === undefined ? '-' : values.map(keyOf).join('|');
-const keys = new WeakMap<Value, string>();
-
-/** Returns a text that is the same for equal values. */
-export function keyOf(value: Value): string {
-  const known = keys.get(value);
-  if (known !== undefined) return known;
-  const key = describe(value);
-  keys.set(value, key);
+/** Returns a text that is the same for equal values. Nodes, types and activations equal only themselves. */
+export function keyOf(part: unknown): string {
+  if (typeof part !== 'object' || part === null) return String(JSON.stringify(part));
+  if (part instanceof Map) return keyOf([...part]);
+  if (Array.isArray(part)) return `[${part.map(keyOf).join()}]`;
+  let key = keys.get(part);
+  if (key === undefined) {
+    key = 'is' in part ? keyOf(Object.entries(part)) : `#${(last += 1)}`;
+    keys.set(part, key);
+  }
   return key;
 }
 
-function describe(value: Value): string {
-  switch (value.is) {
-    case 'literal':
-      return `=${typeof value.value}${String(value.value)}`;
-    case 'any':
-      return `?${value.type === undefined ? '' : numberOf(value.type)}${value.kept}${value.input ?? ''}`;
-    case 'outside': {
-      const made = value.made === undefined ? '' : numberOf(value.made);
-      return `${value.pkg}:${value.path.join('.')}${value.kept}${made}(${(value.args ?? []).map(keyOfAll).join()})${keyOfAll(value.self)}${keyOfAll(value.items)}`;
-    }
-    case 'function':
-      return `f${numberOf(value.node)}e${value.env.id}(${(value.first ?? []).map(keyOfAll).join()})${keyOfAll(value.self)}`;
-    case 'instance':
-      return `i${numberOf(value.node)}e${value.env.id}${value.kept}(${value.args?.map(keyOfAll).join() ?? '-'})`;
-    default:
-      return `${value.is}${numberOf(value.node)}e${value.env.id}`;
-  }
-}
-
 /** Returns each value once. Too many values become one unknown value. */
-export function distinct(values: readonly Value[]): readonly Value[] {
+export function distinct(values: Values): Values {
   if (values.length < 2) return values;
   const found = [...new Map(values.map((value) => [keyOf(value), value])).values()];
   return found.length <= MOST_VALUES ? found : [...found.slice(0, MOST_VALUES), UNKNOWN];
 }
 const MOST_VALUES = 24;
-
-/** All activations, each with its own number. */
-export class Environments {
-  readonly #known = new Map<string, Env>();
-  readonly top: Env = { id: 0, bound: new Map(), kept: true, unbound: 'value' };
-
-  /** Returns the activation of a function with bindings. Equal bindings give the same object. */
-  enter(made: Omit<Env, 'id'>): Env {
-    const bound = [...made.bound].map(([node, values]) => `${numberOf(node)}=${keyOfAll(values)}`);
-    const key = `${made.node === undefined ? '' : numberOf(made.node)}<${made.outer?.id ?? ''}${made.kept}${made.unbound}${keyOfAll(made.self)}${bound.join(';')}`;
-    let env = this.#known.get(key);
-    if (env === undefined) {
-      env = { ...made, id: this.#known.size + 1 };
-      this.#known.set(key, env);
-    }
-    return env;
-  }
-}

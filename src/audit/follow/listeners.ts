@@ -1,14 +1,8 @@
-import type { CallExpression } from 'typescript';
+import type { Node } from 'typescript';
+import { callOf } from '../code/code.js';
 import { ts } from '../code/typescript.js';
 import { type Evaluator } from '../evaluate/evaluator.js';
-import {
-  HOLE,
-  keyOf,
-  type OutsideValue,
-  type Value,
-  textsOf,
-  type Values,
-} from '../evaluate/values.js';
+import { HOLE, type OutsideValue, textsOf, type Values } from '../evaluate/values.js';
 import { nameOf } from '../known/known-calls.js';
 
 const EMITTERS =
@@ -26,7 +20,7 @@ const LISTENS = [
 
 /** Functions that a call of `emit` runs. */
 interface Heard {
-  readonly functions: readonly Value[];
+  readonly functions: Values;
   /** False if there may be other listeners. */
   readonly isAll: boolean;
 }
@@ -42,54 +36,37 @@ export function listenersOf(
     /^(?:EventEmitter|NodeEventTarget|EventTarget)$/.test(callee.path.at(-2) ?? '');
   if (!isEmitter || !EMITS.test(nameOf(callee))) return undefined;
   const events = textsOf(given[0] ?? []);
-  const source = identityOf(callee.self ?? []);
-  const functions: Value[] = [];
-  let isAll = source !== undefined;
-  for (const name of LISTENS)
-    for (const node of evaluator.code.identifiersNamed(name)) {
-      const call = node.parent.parent;
-      if (!ts.isPropertyAccessExpression(node.parent) || !ts.isCallExpression(call)) continue;
-      const at = identityOf(
-        evaluator.evaluate(node.parent.expression, evaluator.scopeOf(call, evaluator.envs.top)),
-      );
-      if (
-        (at !== undefined && source !== undefined && at !== source) ||
-        !hears(evaluator, call, name, events)
-      )
-        continue;
-      if (at === undefined && source === undefined) isAll = false;
-      functions.push(
-        ...call.arguments.flatMap((each) =>
-          evaluator.evaluate(each, evaluator.scopeOf(call, evaluator.envs.top)),
-        ),
-      );
-    }
+  const source = emitterIn(callee.self ?? []);
+  const functions = LISTENS.flatMap((name) => evaluator.code.identifiersNamed(name)).flatMap(
+    (node): Values => {
+      const call = callOf(node);
+      const access = call?.expression;
+      if (call === undefined || access !== node.parent || !ts.isPropertyAccessExpression(access))
+        return [];
+      const scope = evaluator.scopeOf(call);
+      const [first = [], ...more] = evaluator.args(call, scope);
+      const at = emitterIn(evaluator.evaluate(access.expression, scope));
+      const isOther = at !== undefined && source !== undefined && at !== source;
+      const isOfAll = more.length === 0 || node.text === 'onAny';
+      return isOther || !(isOfAll || overlap(textsOf(first), events))
+        ? []
+        : [...first, ...more.flat()];
+    },
+  );
   return {
     functions: functions.filter((each) => each.is === 'function' || each.is === 'object'),
-    isAll,
+    isAll: source !== undefined,
   };
 }
 
-/** Returns a text that tells one emitter from others, or undefined if the code doesn't show which one it is. */
-function identityOf(values: Values): string | undefined {
-  const [value, ...more] = values;
+/** Returns the code that made an emitter, or undefined if the code doesn't show which emitter it is. */
+function emitterIn([value, ...more]: Values): Node | undefined {
   if (more.length > 0 || value === undefined) return undefined;
-  if (value.is === 'instance')
-    return `instance ${value.node.pos} ${value.node.getSourceFile().fileName}`;
-  return value.is === 'outside' && value.made !== undefined
-    ? keyOf({ is: 'outside', pkg: '', path: [], kept: true, made: value.made })
-    : undefined;
+  if (value.is === 'outside') return value.made;
+  return value.is === 'instance' ? value.node : undefined;
 }
 
-function hears(
-  evaluator: Evaluator,
-  call: CallExpression,
-  name: string,
-  events: readonly string[],
-): boolean {
-  const [first] = call.arguments;
-  if (name === 'subscribe' || name === 'onAny' || first === undefined) return true;
-  const heard = textsOf(evaluator.evaluate(first, evaluator.scopeOf(call, evaluator.envs.top)));
-  const isOpen = [...heard, ...events].some((text) => text.includes(HOLE) || text === '*');
-  return isOpen || heard.some((text) => events.includes(text));
+function overlap(heard: readonly string[], events: readonly string[]): boolean {
+  const isOpen = (text: string) => text.includes(HOLE) || text === '*';
+  return heard.some((text) => isOpen(text) || events.includes(text)) || events.some(isOpen);
 }

@@ -1,17 +1,11 @@
-import type {
-  BinaryExpression,
-  CallExpression,
-  Expression,
-  Node,
-  Symbol as TsSymbol,
-} from 'typescript';
-import { isUpdated } from '../code/code.js';
+import type { CallExpression, Expression, Node } from 'typescript';
+import { callOf, isAssignment, isDeclarationName, isUpdated, targetOf } from '../code/code.js';
 import { ts } from '../code/typescript.js';
 import type { CallEffect } from '../effect.js';
 import { type Evaluator } from '../evaluate/evaluator.js';
 import { innerOf } from '../evaluate/syntax.js';
 import { isKept, type Env, type OutsideValue } from '../evaluate/values.js';
-import { callName, nameOf } from '../known/known-calls.js';
+import { nameOf } from '../known/known-calls.js';
 
 /** Methods that change the object they belong to. */
 const MUTATING =
@@ -23,215 +17,152 @@ const CONTAINERS =
 const OF_ARGUMENT =
   /^(?:ObjectConstructor|Reflect)\.(?:assign|define\w+|set|setPrototypeOf|deleteProperty)$/;
 
-/** Finds changes of memory that later calls of the tool can see. */
-export class Memory {
-  constructor(readonly evaluator: Evaluator) {}
-
-  get #code() {
-    return this.evaluator.code;
-  }
-
-  /** Returns the effect of setting a variable, a property or an element. */
-  assignment(target: Expression, env: Env): CallEffect | undefined {
-    const inner = innerOf(target);
-    if (inner !== undefined) return this.assignment(inner, env);
-    if (ts.isIdentifier(target)) return this.#variable(target, env);
+/** Returns the effect of setting a variable, a property or an item, if later calls of the tool can see it. */
+export function assignmentEffect(
+  evaluator: Evaluator,
+  target: Expression,
+  env: Env,
+): CallEffect | undefined {
+  const inner = innerOf(target);
+  if (inner !== undefined) return assignmentEffect(evaluator, inner, env);
+  const text = `${target.getText().replace(/\s+/g, ' ').slice(0, 60)} =`;
+  if (ts.isIdentifier(target)) {
+    const [declaration] = evaluator.code.symbolAt(target)?.declarations ?? [];
+    const isOwn = declaration !== undefined && evaluator.code.outsideOf(declaration) === undefined;
+    if (isOwn && !evaluator.scopeOf(declaration, env).kept) return undefined;
+  } else {
+    // A regular expression's position is set before each use.
     if (!ts.isPropertyAccessExpression(target) && !ts.isElementAccessExpression(target))
       return undefined;
-    // A regular expression's position is set before each use.
-    if (ts.isPropertyAccessExpression(target) && target.name.text === 'lastIndex') return undefined;
-    const holders = this.evaluator.evaluate(target.expression, env);
-    const text = `${target.getText().replace(/\s+/g, ' ').slice(0, 60)} =`;
-    const outside = holders.find(
-      (each): each is OutsideValue => each.is === 'outside' && each.kept,
-    );
-    if (outside !== undefined && /\b(?:process|Process|ProcessEnv)\b/.test(outside.path.join('.')))
+    if (text === 'lastIndex =' || /\.lastIndex =$/.test(text)) return undefined;
+    const holders = evaluator.evaluate(target.expression, env).filter(isKept);
+    if (holders.some((each) => each.is === 'outside' && PROCESS.test(each.path.join('.'))))
       return { kind: 'environment', access: 'write', call: text };
-    if (!holders.some(isKept) || this.#isMemo(target)) return undefined;
-    return write(text);
+    if (holders.length === 0) return undefined;
   }
+  return isMemo(evaluator, target) ? undefined : { kind: 'memory', access: 'write', call: text };
+}
 
-  #variable(target: Expression, env: Env): CallEffect | undefined {
-    const symbol = this.#code.symbolAt(target);
-    const [declaration] = symbol?.declarations ?? [];
-    const isOwn = declaration !== undefined && this.#code.outsideOf(declaration) === undefined;
-    if (isOwn && !this.evaluator.scopeOf(declaration, env).kept) return undefined;
-    return this.#isMemo(target) ? undefined : write(`${target.getText()} =`);
-  }
+const PROCESS = /\b(?:process|Process|ProcessEnv)\b/;
 
-  /** Returns the effect of a call that changes the object it's called on, or its first argument. */
-  call(callee: OutsideValue, node: Node, env: Env): CallEffect | undefined {
-    const { arguments: args = [] } = node as Partial<CallExpression>;
-    const ofArgument = callee.pkg === 'global' && OF_ARGUMENT.test(callee.path.join('.'));
-    if (!ofArgument && !(CONTAINERS.test(callee.pkg) && MUTATING.test(nameOf(callee))))
-      return undefined;
-    if (/^Weak/.test(callee.path[0] ?? '')) return undefined;
-    const changed = ofArgument
-      ? args[0] === undefined
-        ? []
-        : this.evaluator.evaluate(args[0], env)
-      : (callee.self ?? []);
-    if (!changed.some(isKept)) return undefined;
-    const target = ofArgument ? args[0] : holderOf(node);
-    return target !== undefined && this.#isMemo(target)
-      ? undefined
-      : write(
-          target === undefined
-            ? callName(callee)
-            : `${target.getText().slice(0, 40)}.${nameOf(callee)}`,
-        );
-  }
+/** Returns the effect of a call that changes the object it's called on, or its first argument. */
+export function mutationEffect(
+  evaluator: Evaluator,
+  callee: OutsideValue,
+  node: Node,
+  env: Env,
+): CallEffect | undefined {
+  const { arguments: [first] = [], expression } = node as Partial<CallExpression>;
+  const name = nameOf(callee);
+  const ofArgument = callee.pkg === 'global' && OF_ARGUMENT.test(callee.path.join('.'));
+  const isMutation = ofArgument || (CONTAINERS.test(callee.pkg) && MUTATING.test(name));
+  if (!isMutation || /^Weak/.test(callee.path[0] ?? '')) return undefined;
+  const changed = ofArgument ? first && evaluator.evaluate(first, env) : callee.self;
+  if (changed?.some(isKept) !== true) return undefined;
+  const holder = (expression as { readonly expression?: Expression } | undefined)?.expression;
+  const target = ofArgument ? first : holder;
+  if (target !== undefined && isMemo(evaluator, target)) return undefined;
+  const call = `${target?.getText().slice(0, 40) ?? callee.pkg}.${name}`;
+  return { kind: 'memory', access: 'write', call };
+}
 
-  /**
-   * Returns true for a change that no later call can tell: of something that nothing reads, and of
-   * a value that is only remembered.
-   */
-  #isMemo(target: Expression): boolean {
-    const name = nameNode(target);
-    const symbol = name && this.#code.symbolAt(name);
-    if (name === undefined || symbol === undefined) return false;
-    const uses = this.#usesOf(symbol, name);
-    // An object's property can be read wherever the object is.
-    const isAlone =
-      !ts.isPropertyAccessExpression(target) ||
-      target.expression.kind === ts.SyntaxKind.ThisKeyword;
-    if (isAlone && uses.every(isUnread)) return true;
-    const change = changeAt(target);
-    if (change === undefined) return false;
-    const { value, operator } = change;
-    if (operator === '??=' || operator === '||=') return true;
-    const within = ts.findAncestor(target, ts.isFunctionLike);
-    if (within === undefined || !this.#isComputed(value, symbol)) return false;
-    const before = uses.filter(
-      (use) => use.pos < target.pos && ts.findAncestor(use, (each) => each === within),
-    );
-    return before.some((use) => isLookedUp(use) || isCondition(use, within));
-  }
+/**
+ * Returns true for a change that no later call can tell: of something that nothing reads, and of a
+ * value that is only remembered.
+ */
+function isMemo({ code }: Evaluator, target: Expression): boolean {
+  const name = nameIn(target);
+  const symbol = name && code.symbolAt(name);
+  if (name === undefined || symbol === undefined) return false;
+  const { text = '' } = name as { readonly text?: string };
+  const isVariable = (symbol.flags & ts.SymbolFlags.Variable) !== 0;
+  // Types can give one property several symbols, so its name counts.
+  const uses = isVariable
+    ? code.referencesOf(symbol)
+    : code.identifiersNamed(text).filter((node) => !isDeclarationName(node));
+  const isOwn =
+    !ts.isPropertyAccessExpression(target) || target.expression.kind === ts.SyntaxKind.ThisKeyword;
+  // An object's property can be read wherever the object is.
+  if (isOwn && uses.every(isUnread)) return true;
+  const { parent } = target;
+  const isSet = ts.isBinaryExpression(parent) && parent.left === target;
+  if (isSet && /^(?:\?\?|\|\|)=$/.test(parent.operatorToken.getText())) return true;
+  const value = isSet
+    ? parent.right
+    : /\.set$/.test(parent.getText())
+      ? callOf(parent)?.arguments[1]
+      : undefined;
+  const within = ts.findAncestor(target, ts.isFunctionLike);
+  const isChecked = uses.some(
+    (use) => use.pos < target.pos && within !== undefined && isLookup(use, within),
+  );
+  if (!isChecked || value === undefined) return false;
+  const parts = [...partsOf(value)];
+  return (
+    parts.some(
+      (each) => isCallOrWait(each) && !/^(?:Date\.now|new Date)\(\)$/.test(each.getText()),
+    ) && !parts.some((each) => ts.isIdentifier(each) && each.text === text)
+  );
 
-  #usesOf(symbol: TsSymbol, name: Node): readonly Node[] {
-    const isVariable = (symbol.flags & ts.SymbolFlags.Variable) !== 0;
-    // Types can give one property several symbols, so its name counts.
-    return isVariable
-      ? this.#code.referencesOf(symbol)
-      : this.#code
-          .identifiersNamed((name as { readonly text?: string }).text ?? '')
-          .filter((node) => !isDeclared(node));
-  }
-
-  /** Returns true if a value comes from a call, and not from what was remembered before. */
-  #isComputed(value: Expression | undefined, remembered: TsSymbol, depth = 0): boolean {
-    if (value === undefined || depth > 6) return false;
-    let isCall = false;
-    let isOld = false;
-    const look = (node: Node): void => {
-      if (ts.isCallExpression(node) || ts.isNewExpression(node) || ts.isAwaitExpression(node))
-        isCall ||= !isTimeCall(node);
-      if (ts.isIdentifier(node)) {
-        const symbol = this.#code.symbolAt(node);
-        if (symbol === remembered) isOld = true;
-        const initializer = initializerOf(symbol?.valueDeclaration);
-        const isLocal = initializer !== undefined;
-        if (isLocal && this.#mentions(initializer, remembered)) isOld = true;
-        else if (isLocal && this.#isComputed(initializer, remembered, depth + 1)) isCall = true;
-      }
-      ts.forEachChild(node, look);
-    };
-    look(value);
-    return isCall && !isOld;
-  }
-
-  #mentions(node: Node, symbol: TsSymbol): boolean {
-    return (
-      (ts.isIdentifier(node) && this.#code.symbolAt(node) === symbol) ||
-      ts.forEachChild(node, (child) => this.#mentions(child, symbol) || undefined) === true
-    );
+  /** Returns the nodes of an expression, and of the local values that it uses. */
+  function partsOf(node: Node, found = new Set<Node>()): ReadonlySet<Node> {
+    if (found.has(node)) return found;
+    found.add(node);
+    const declared = ts.isIdentifier(node) ? code.symbolAt(node)?.valueDeclaration : undefined;
+    const local = declared && initializerOf(declared);
+    if (local !== undefined) partsOf(local, found);
+    ts.forEachChild(node, (child) => void partsOf(child, found));
+    return found;
   }
 }
 
-const write = (call: string): CallEffect => ({ kind: 'memory', access: 'write', call });
-
-const isTimeCall = (node: Node) => /^(?:Date\.now\(\)|new Date\(\))$/.test(node.getText());
-
-function holderOf(node: Node): Expression | undefined {
-  const { expression } = node as Partial<CallExpression>;
-  return expression !== undefined &&
-    (ts.isPropertyAccessExpression(expression) || ts.isElementAccessExpression(expression))
-    ? expression.expression
-    : undefined;
-}
+const isCallOrWait = (node: Node) =>
+  ts.isCallExpression(node) || ts.isNewExpression(node) || ts.isAwaitExpression(node);
 
 /** Returns the name that stands for a variable or field: of `cache` in `cache[key]`, of `seen` in `this.seen`. */
-function nameNode(target: Expression): Node | undefined {
+function nameIn(target: Expression): Node | undefined {
   if (ts.isIdentifier(target)) return target;
-  if (ts.isElementAccessExpression(target)) return nameNode(target.expression);
+  if (ts.isElementAccessExpression(target)) return nameIn(target.expression);
   return ts.isPropertyAccessExpression(target) ? target.name : undefined;
 }
 
-/** Returns the value that a change sets. */
-function changeAt(
-  target: Expression,
-): { readonly value?: Expression; readonly operator?: string } | undefined {
-  const { parent } = target;
-  if (ts.isBinaryExpression(parent) && parent.left === target)
-    return { value: parent.right, operator: ts.tokenToString(parent.operatorToken.kind)! };
-  if (!ts.isPropertyAccessExpression(parent) || !ts.isCallExpression(parent.parent))
-    return undefined;
-  const value = parent.name.text === 'set' ? parent.parent.arguments[1] : undefined;
-  return value && { value };
-}
-
-const isDeclared = (node: Node) =>
-  (node.parent as { readonly name?: Node }).name === node &&
-  !ts.isPropertyAccessExpression(node.parent) &&
-  !ts.isShorthandPropertyAssignment(node.parent);
-
 /** Returns true for a use that only sets a value, and for a statement that only adds to one. */
 function isUnread(use: Node): boolean {
-  const target =
-    ts.isPropertyAccessExpression(use.parent) && use.parent.name === use ? use.parent : use;
+  const target = targetOf(use);
   const { parent } = target;
-  if (ts.isBinaryExpression(parent) && parent.left === target) return isStatement(parent);
-  if (isUpdated(target)) return isStatement(parent);
-  const isCall =
+  const isAdded =
     ts.isPropertyAccessExpression(parent) &&
-    ts.isCallExpression(parent.parent) &&
-    parent.parent.expression === parent;
+    /^(?:push|set|add|delete|clear|unshift)$/.test(parent.name.text);
+  const isSet = ts.isBinaryExpression(parent) && parent.left === target && isAssignment(parent);
+  const change = isAdded ? callOf(parent) : isSet || isUpdated(target) ? parent : undefined;
   return (
-    isCall &&
-    /^(?:push|set|add|delete|clear|unshift)$/.test(parent.name.text) &&
-    isStatement(parent.parent)
+    change !== undefined &&
+    (ts.isExpressionStatement(change.parent) || ts.isVoidExpression(change.parent))
   );
 }
 
-const isStatement = ({ parent }: Node) =>
-  ts.isExpressionStatement(parent) || ts.isVoidExpression(parent);
-
-/** Returns true for `get`, `has` and an element that is read. */
-function isLookedUp(use: Node): boolean {
-  const target =
-    ts.isPropertyAccessExpression(use.parent) && use.parent.name === use ? use.parent : use;
+/** Returns true for a use in a function that looks something up, or decides what runs. */
+function isLookup(use: Node, within: Node): boolean {
+  const target = targetOf(use);
   const { parent } = target;
-  if (ts.isElementAccessExpression(parent)) return parent.expression === target;
-  return ts.isPropertyAccessExpression(parent) && /^(?:get|has|peek)$/.test(parent.name.text);
-}
-
-/** Returns true for a use in the condition of a branch. */
-function isCondition(use: Node, within: Node): boolean {
-  for (let at = use; at !== within && at.parent !== undefined; at = at.parent) {
-    const { parent } = at;
-    if (ts.isIfStatement(parent) && parent.expression === at) return true;
-    if (ts.isConditionalExpression(parent) && parent.condition === at) return true;
-    if (ts.isBinaryExpression(parent) && parent.left === at && isShortCircuit(parent)) return true;
+  const isRead =
+    (ts.isElementAccessExpression(parent) && parent.expression === target) ||
+    (ts.isPropertyAccessExpression(parent) && /^(?:get|has|peek)$/.test(parent.name.text));
+  let isDecisive = isRead;
+  for (let at: Node = use; !ts.isSourceFile(at); at = at.parent) {
+    if (at === within) return isDecisive;
+    const { parent: up } = at;
+    if (ts.isIfStatement(up)) isDecisive ||= up.expression === at;
+    else if (ts.isConditionalExpression(up)) isDecisive ||= up.condition === at;
+    else if (ts.isBinaryExpression(up) && up.left === at)
+      isDecisive ||= /^(?:&&|\|\||\?\?)$/.test(up.operatorToken.getText());
   }
   return false;
 }
 
-const isShortCircuit = ({ operatorToken }: BinaryExpression) =>
-  ['&&', '||', '??'].includes(ts.tokenToString(operatorToken.kind) ?? '');
-
-/** Returns what a variable is set to where it's declared, also for a name in a pattern. */
-function initializerOf(node: Node | undefined): Expression | undefined {
-  if (node === undefined) return undefined;
+/** Returns what a local variable is set to where it's declared, also for a name in a pattern. */
+function initializerOf(node: Node): Expression | undefined {
   if (ts.isBindingElement(node)) return initializerOf(node.parent.parent);
-  return ts.isVariableDeclaration(node) ? node.initializer : undefined;
+  const isLocal = ts.isVariableDeclaration(node) && ts.findAncestor(node, ts.isFunctionLike);
+  return isLocal ? (node as { readonly initializer?: Expression }).initializer : undefined;
 }

@@ -38,7 +38,7 @@ export interface AuditReport {
   /** The calls that make tools `unknown`, with the number of tools. Those that block most tools come first. */
   readonly blocking: readonly { readonly call: string; readonly tools: number }[];
   /** The tools that weren't audited, with the reasons. */
-  readonly skipped: readonly { readonly name: string; readonly reason: string }[];
+  readonly skipped: readonly Skipped[];
 }
 
 /** Options for `auditTools`. */
@@ -76,26 +76,23 @@ export async function auditTools(
   options: AuditOptions = {},
 ): Promise<AuditReport> {
   const entries = entriesOf(tools);
-  return auditSource(options, (evaluator, known) => {
+  return auditSource(options, (evaluator) => {
     const found = findTools(evaluator, (file) => !evaluator.code.isTest(file));
-    const withoutCode = entries.filter(({ definition }) => definition.execute === undefined);
-    return {
-      tools: entries
-        .filter((entry) => !withoutCode.includes(entry))
-        .map((entry) =>
-          auditLoaded(
-            evaluator,
-            known,
-            entry,
-            found.filter(({ name }) => name === entry.name),
-          ),
-        ),
-      skipped: withoutCode.map(({ name }) => ({ name, reason: WITHOUT_CODE })),
-    };
+    return entries.map((entry) => {
+      const { name } = entry;
+      const declared = declaredBy(entry);
+      if (entry.definition.execute === undefined) return { name, reason: WITHOUT_CODE };
+      const own = found.filter((each) => each.name === name);
+      const handlers = own.flatMap((each) => each.handlers);
+      return own[0] === undefined
+        ? judgeTool(name, '', declared, { effects: [], usesKey: false, unknowns: [NOT_FOUND] })
+        : { ...own[0], declared, handlers };
+    });
   });
 }
 
 const WITHOUT_CODE = 'a user, a provider or another program does its work';
+const NOT_FOUND: Unknown = { call: 'the code of the tool, which was not found', at: '', via: [] };
 
 function entriesOf(tools: unknown): readonly ToolEntry[] {
   if (isRegistry(tools)) return [...tools];
@@ -103,54 +100,17 @@ function entriesOf(tools: unknown): readonly ToolEntry[] {
   throw invalidArgument('a ToolMetadataRegistry or a list of tool definitions', tools);
 }
 
-function auditLoaded(
-  evaluator: Evaluator,
-  known: KnownCalls,
-  entry: ToolEntry,
-  found: readonly FoundTool[],
-): ToolAudit {
-  const declared = declaredBy(entry);
-  const [first] = found;
-  if (first === undefined)
-    return judgeTool(entry.name, '', declared, {
-      effects: [],
-      usesKey: false,
-      unknowns: [NOT_FOUND],
-    });
-  return audited(evaluator, known, {
-    ...first,
-    declared,
-    handlers: found.flatMap(({ handlers }) => handlers),
-  });
-}
-
-const NOT_FOUND: Unknown = { call: 'the code of the tool, which was not found', at: '', via: [] };
-
 /** Audits the tools that a folder's code declares, without loading any of them. */
 export async function auditFolder(options: AuditOptions = {}): Promise<AuditReport> {
-  return auditSource(options, (evaluator, known, entries) => {
-    const wanted = entries.length === 0 ? undefined : reachedFrom(evaluator.code.program, entries);
-    const found = findTools(evaluator, (file) =>
-      wanted === undefined ? !evaluator.code.isTest(file) : wanted.has(file.fileName),
-    );
-    const isNamed = ({ name }: FoundTool) => !name.includes(HOLE);
-    const hasCode = ({ handlers }: FoundTool) => handlers.length > 0;
-    return {
-      tools: found
-        .filter((tool) => isNamed(tool) && hasCode(tool))
-        .map((tool) => audited(evaluator, known, tool)),
-      skipped: [
-        ...found
-          .filter((tool) => isNamed(tool) && !hasCode(tool))
-          .map(({ name }) => ({ name, reason: WITHOUT_CODE })),
-        ...found
-          .filter((tool) => !isNamed(tool))
-          .map(({ node }) => ({
-            name: evaluator.code.placeOf(node),
-            reason: "its name isn't in the code",
-          })),
-      ],
-    };
+  return auditSource(options, (evaluator, entries) => {
+    const { code } = evaluator;
+    const wanted = entries.length === 0 ? undefined : reachedFrom(code.program, entries);
+    const found = findTools(evaluator, (file) => wanted?.has(file.fileName) ?? !code.isTest(file));
+    return found.map((tool) => {
+      if (tool.name.includes(HOLE))
+        return { name: code.placeOf(tool.node), reason: "its name isn't in the code" };
+      return tool.handlers.length > 0 ? tool : { name: tool.name, reason: WITHOUT_CODE };
+    });
   });
 }
 
@@ -168,13 +128,19 @@ export function audited(
   );
 }
 
-type Audit = (
-  evaluator: Evaluator,
-  known: KnownCalls,
-  entries: readonly string[],
-) => Pick<AuditReport, 'tools' | 'skipped'>;
+interface Skipped {
+  readonly name: string;
+  readonly reason: string;
+}
 
-async function auditSource(options: AuditOptions, audit: Audit): Promise<AuditReport> {
+/** Audits the tools that `find` returns from a folder's code, except for those that have a verdict already. */
+async function auditSource(
+  options: AuditOptions,
+  find: (
+    evaluator: Evaluator,
+    entries: readonly string[],
+  ) => readonly (FoundTool | ToolAudit | Skipped)[],
+): Promise<AuditReport> {
   const {
     root: given = process.cwd(),
     entries = [],
@@ -187,20 +153,17 @@ async function auditSource(options: AuditOptions, audit: Audit): Promise<AuditRe
   const files = entries.map((file) => resolve(root, file));
   const { program, unread } = loadProgram(root, files);
   const evaluator = new Evaluator(new Code(program, root));
-  const { tools, skipped } = audit(evaluator, new KnownCalls(evaluator.members, known), files);
+  const calls = new KnownCalls(evaluator, known);
+  const tools: ToolAudit[] = [];
+  const skipped: Skipped[] = [];
+  for (const found of find(evaluator, files))
+    if ('reason' in found) skipped.push(found);
+    else tools.push('verdict' in found ? found : audited(evaluator, calls, found));
+  for (const file of unread)
+    skipped.push({ name: relative(root, file), reason: 'too large or nested too deeply' });
   const name = (await nameOf(root)) ?? basename(root);
-  return {
-    subject: { name, folder: relative(process.cwd(), root) || '.' },
-    tools,
-    blocking: blockingIn(tools),
-    skipped: [
-      ...skipped,
-      ...unread.map((file) => ({
-        name: relative(root, file),
-        reason: 'too large or nested too deeply',
-      })),
-    ],
-  };
+  const folder = relative(process.cwd(), root) || '.';
+  return { subject: { name, folder }, tools, blocking: blockingIn(tools), skipped };
 }
 
 /** Counts the unknown tools that each unresolved call blocks. */
@@ -261,20 +224,18 @@ export async function expectHonest(
 ): Promise<void> {
   const { baseline, ...rest } = options;
   const report = await auditTools(source, rest);
-  const tools =
-    baseline === undefined
-      ? report.tools
-      : applyBaseline(report.tools, readBaseline(baseline)).tools;
-  const lying = newLies(tools);
+  const known = baseline === undefined ? [] : readBaseline(baseline);
+  const lying = newLies(applyBaseline(report.tools, known).tools);
   if (lying.length === 0) return;
-  const told = lying.map(
-    ({ name, findings }) =>
-      `  ${name}\n${liesIn(findings)
-        .filter(({ known }) => known !== true)
-        .map(linesOf)
-        .join('\n')}`,
-  );
-  const message = `${expectedGot(`${tools.length} tools that do what they declare`, `${lying.length} that ${lying.length === 1 ? 'does' : 'do'} more`)}\n\n${told.join('\n')}\n\nCorrect the declarations or the code.`;
+  const told = lying.flatMap(({ name, findings }) => [
+    `  ${name}`,
+    ...liesIn(findings).flatMap(({ message, effect, known: isKnown }) =>
+      isKnown === true ? [] : [`    ${message}`, `      ${wayOf(effect!)}`],
+    ),
+  ]);
+  const more = `${lying.length} that ${lying.length === 1 ? 'does' : 'do'} more`;
+  const expected = expectedGot(`${report.tools.length} tools that do what they declare`, more);
+  const message = `${expected}\n\n${told.join('\n')}\n\nCorrect the declarations or the code.`;
   throw new AssertionError({
     message,
     actual: lying.map(({ name }) => name),
@@ -282,8 +243,4 @@ export async function expectHonest(
     operator: 'expectHonest',
     stackStartFn: expectHonest,
   });
-}
-
-function linesOf({ message, effect }: ToolAudit['findings'][number]): string {
-  return `    ${message}${effect === undefined ? '' : `\n      ${wayOf(effect)}`}`;
 }

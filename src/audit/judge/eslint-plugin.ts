@@ -92,32 +92,37 @@ function compilerOf(program: Program): typeof ts {
   return require(library === undefined ? 'typescript' : join(folder, 'typescript.js')) as typeof ts;
 }
 
-const evaluators = new WeakMap<Program, Evaluator>();
-const results = new WeakMap<Program, Map<string, readonly Found[]>>();
+/** What is known of a program, which is kept while the program is the same. */
+interface Kept {
+  readonly evaluator: Evaluator;
+  readonly found: Map<string, readonly Found[]>;
+}
 
-/** Returns the audits of a file's tools. They are kept while the program is the same. */
+const kept = new WeakMap<Program, Kept>();
+
+/** Returns the audits of a file's tools. */
 function auditsIn(
   program: Program,
   { cwd, filename }: RuleContext,
   { known }: RuleOptions,
 ): readonly Found[] {
   useTypeScript(compilerOf(program));
-  const kept = results.get(program) ?? new Map<string, readonly Found[]>();
-  results.set(program, kept);
+  const { evaluator, found } = kept.get(program) ?? {
+    evaluator: new Evaluator(new Code(program, cwd)),
+    found: new Map<string, readonly Found[]>(),
+  };
+  kept.set(program, { evaluator, found });
   const key = `${JSON.stringify(known)} ${filename}`;
-  let found = kept.get(key);
-  if (found === undefined) {
-    const evaluator = evaluators.get(program) ?? new Evaluator(new Code(program, cwd));
-    evaluators.set(program, evaluator);
-    const calls = new KnownCalls(evaluator.members, known);
-    const file = program.getSourceFile(filename);
-    found = findTools(evaluator, (each) => each === file).map((tool) => ({
+  const calls = new KnownCalls(evaluator, known);
+  const file = program.getSourceFile(filename);
+  const audits =
+    found.get(key) ??
+    findTools(evaluator, (each) => each === file).map((tool) => ({
       audit: audited(evaluator, calls, tool),
       node: tool.node,
     }));
-    kept.set(key, found);
-  }
-  return found;
+  found.set(key, audits);
+  return audits;
 }
 
 /** Returns the place of an option where a tool is declared, or of the whole call. */

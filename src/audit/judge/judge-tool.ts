@@ -1,5 +1,5 @@
 import { dangerRank } from '../../core/enum-order.js';
-import { DangerLevel, ExecutionCategory, SideEffect } from '../../core/enums.js';
+import { DangerLevel, SideEffect } from '../../core/enums.js';
 import { doingOf, type Effect } from '../effect.js';
 import type { Followed, Unknown } from '../follow/follow-calls.js';
 import { addsOf } from '../known/words.js';
@@ -82,118 +82,61 @@ function isOverCautious({ options, isReadonly }: Declared, effects: readonly Eff
   );
 }
 
-function* liesIn(
-  declared: Declared,
+function liesIn(
+  { options, isReadonly }: Declared,
   effects: readonly Effect[],
   usesKey: boolean,
-): Iterable<AuditFinding> {
-  const { options, isReadonly } = declared;
+): readonly AuditFinding[] {
+  const { dangerLevel, cacheTtlMs = 0, sideEffects = [], executionCategory: category } = options;
   const writes = effects.filter(({ access }) => access === 'write').sort(worst);
-  if (isReadonly) {
-    const [axis, said] = accessSaid(declared);
-    for (const effect of writes) yield lie(axis, `${said}, and ${doingOf(effect)}`, effect);
-  } else yield* dangerLies(options, writes);
-  yield* timeLies(options, writes, effects, isReadonly);
-  yield* flowLies(options, effects);
-  const [write] = writes;
-  if (write !== undefined && !isReadonly) yield* placeLies(options, write);
-  const added = writes.find(({ call, kind }) => kind !== 'memory' && isAddition(call));
-  if (options.idempotencyKey === true && added !== undefined && !usesKey)
-    yield lie(
-      'idempotencyKey',
-      `idempotencyKey: true, never uses the key, and ${doingOf(added)}`,
-      added,
-    );
-  const outside = effects.find(({ kind }) => kind === 'network');
-  const places = options.sideEffects?.filter((each) => each !== SideEffect.WRITE) ?? [];
-  if (
-    outside !== undefined &&
-    !(isReadonly && outside.access === 'write') &&
-    places.length > 0 &&
-    places.every((each) => LOCAL.has(each))
-  )
-    yield lie(
-      'sideEffects',
-      `sideEffects: ${listOf(options.sideEffects!)}, and ${doingOf(outside)}`,
-      outside,
-    );
-}
-
-const lie = (axis: string, said: string, effect: Effect): AuditFinding => ({
-  axis,
-  kind: 'lies',
-  message: `declares ${said}`,
-  effect,
-});
-
-/** Puts deletions and payments first, then short paths. */
-function worst(a: Effect, b: Effect): number {
-  const weight = ({ deletes, pays, via }: Effect) =>
-    (deletes === true || pays === true ? 0 : 100) + via.length;
-  return weight(a) - weight(b);
-}
-
-/** Returns the option that makes a tool readonly. */
-function accessSaid({ options }: Declared): readonly [axis: string, said: string] {
-  if (options.accessMode !== undefined)
-    return ['accessMode', `accessMode: '${options.accessMode}'`];
-  return ['sideEffects', `sideEffects: ${listOf(options.sideEffects ?? [])}`];
-}
-
-const listOf = (values: readonly string[]) => `[${values.map((each) => `'${each}'`).join(', ')}]`;
-
-function* dangerLies(
-  { dangerLevel }: Declared['options'],
-  writes: readonly Effect[],
-): Iterable<AuditFinding> {
-  if (dangerLevel === undefined || dangerRank(dangerLevel) >= dangerRank(DangerLevel.MEDIUM))
-    return;
-  for (const effect of writes)
-    if (effect.deletes === true || effect.pays === true) {
-      const what = effect.pays === true ? 'moves money' : 'deletes';
-      yield lie(
-        'dangerLevel',
-        `dangerLevel: '${dangerLevel}', and ${what}: ${effect.call}`,
-        effect,
-      );
-    }
-}
-
-function* timeLies(
-  { cacheTtlMs }: Declared['options'],
-  [write]: readonly Effect[],
-  effects: readonly Effect[],
-  isReadonly: boolean,
-): Iterable<AuditFinding> {
-  if (cacheTtlMs === undefined || cacheTtlMs <= 0) return;
-  const time = effects.find(({ kind }) => kind === 'time');
-  if (write !== undefined && !isReadonly)
-    yield lie(
-      'cacheTtlMs',
-      `cacheTtlMs: ${cacheTtlMs}, and ${doingOf(write)}: a call that is answered from the cache changes nothing`,
-      write,
-    );
-  else if (time !== undefined)
-    yield lie(
-      'cacheTtlMs',
-      `cacheTtlMs: ${cacheTtlMs}, and returns the time (${time.call}): a cached answer has an old time`,
-      time,
-    );
-}
-
-function* flowLies(
-  { reads, sends }: Declared['options'],
-  effects: readonly Effect[],
-): Iterable<AuditFinding> {
+  const changes = isReadonly ? [] : writes;
   const network = effects.filter(({ kind }) => kind === 'network');
-  const sent = network.find(({ access }) => access === 'write');
-  if (sends === 'nowhere' && sent !== undefined)
-    yield lie('sends', `sends: 'nowhere', and ${doingOf(sent)}`, sent);
-  const [read] = network.filter(({ access }) => access === 'read');
-  if (reads?.length === 0 && read !== undefined)
-    yield lie('reads', `reads: [], and ${doingOf(read)}`, read);
+  const isIn = (places: ReadonlySet<SideEffect>) =>
+    sideEffects.length > 0 && sideEffects.every((each) => places.has(each));
+  const lies: AuditFinding[] = [];
+  const check = (
+    axis: keyof Declared['options'],
+    isBroken: boolean,
+    effect: Effect | undefined,
+    doing = effect && doingOf(effect),
+  ) => {
+    if (!isBroken || effect === undefined) return;
+    const message = `declares ${axis}: ${shown(options[axis])}, and ${doing}`;
+    lies.push({ axis, kind: 'lies', message, effect });
+  };
+
+  const access = ACCESS.find((axis) => options[axis] !== undefined) ?? 'accessMode';
+  for (const effect of isReadonly ? writes : []) check(access, true, effect);
+  const isHarmless =
+    dangerLevel !== undefined && dangerRank(dangerLevel) < dangerRank(DangerLevel.MEDIUM);
+  for (const effect of changes) {
+    const { deletes, pays, call } = effect;
+    const doing = `${pays === true ? 'moves money' : 'deletes'}: ${call}`;
+    check('dangerLevel', isHarmless && (deletes === true || pays === true), effect, doing);
+  }
+  const [write] = changes;
+  const time = write === undefined ? effects.find(({ kind }) => kind === 'time') : undefined;
+  const old = `returns the time (${time?.call}): a cached answer has an old time`;
+  check('cacheTtlMs', cacheTtlMs > 0, write);
+  check('cacheTtlMs', cacheTtlMs > 0, time, old);
+  const sent = network.find((each) => each.access === 'write');
+  check('sends', options.sends === 'nowhere', sent);
+  const read = network.find((each) => each.access === 'read');
+  check('reads', options.reads?.length === 0, read);
+  check('sideEffects', isIn(READING), write);
+  check('executionCategory', category === 'read_only' || category === 'compute', write);
+  const added = writes.find(({ call, kind }) => kind !== 'memory' && isAddition(call));
+  const unused = `never uses the key: ${added && doingOf(added)}`;
+  check('idempotencyKey', options.idempotencyKey === true && !usesKey, added, unused);
+  const places = sideEffects.filter((each) => each !== SideEffect.WRITE);
+  const isLocal = places.length > 0 && places.every((each) => LOCAL.has(each));
+  const isToldAlready = isReadonly && network[0]?.access === 'write';
+  check('sideEffects', isLocal && !isToldAlready, network[0]);
+  return lies;
 }
 
+/** The options that make a tool readonly. */
+const ACCESS = ['accessMode', 'sideEffects', 'executionCategory'] as const;
 const READING: ReadonlySet<SideEffect> = new Set([
   SideEffect.NONE,
   SideEffect.COMPUTE,
@@ -205,21 +148,17 @@ const LOCAL: ReadonlySet<SideEffect> = new Set([
   SideEffect.FILESYSTEM,
 ]);
 
-function* placeLies(
-  { sideEffects = [], executionCategory }: Declared['options'],
-  write: Effect,
-): Iterable<AuditFinding> {
-  if (sideEffects.length > 0 && sideEffects.every((each) => READING.has(each)))
-    yield lie('sideEffects', `sideEffects: ${listOf(sideEffects)}, and ${doingOf(write)}`, write);
-  if (
-    executionCategory === ExecutionCategory.READ_ONLY ||
-    executionCategory === ExecutionCategory.COMPUTE
-  )
-    yield lie(
-      'executionCategory',
-      `executionCategory: '${executionCategory}', and ${doingOf(write)}`,
-      write,
-    );
+/** Puts deletions and payments first, then short paths. */
+function worst(a: Effect, b: Effect): number {
+  const weight = ({ deletes, pays, via }: Effect) =>
+    (deletes === true || pays === true ? 0 : 100) + via.length;
+  return weight(a) - weight(b);
+}
+
+/** Returns an option's value as code shows it. */
+function shown(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(shown).join(', ')}]`;
+  return typeof value === 'string' ? `'${value}'` : String(value);
 }
 
 /** Returns true for a call that changes more each time it's repeated. */

@@ -1,8 +1,7 @@
 import type { EffectKind } from '../effect.js';
-import { wordsIn } from './words.js';
 
 /** The effects of packages' calls as their documentation describes them, by lowercase name. `*` is any other name. */
-export interface Row {
+interface Row {
   readonly packages: string;
   readonly kind: EffectKind;
   readonly reads?: string;
@@ -201,11 +200,28 @@ export const ROWS: readonly Row[] = [
       createtransport_ forward reply react message messages_create pin ban kick setlabels lock done`,
   },
   {
-    packages: 'execa cross-spawn tinyexec nano-spawn zx shelljs',
+    packages: 'child_process execa cross-spawn tinyexec nano-spawn zx shelljs',
     kind: 'program',
-    quiet: `${STREAM} which`,
+    quiet: `${STREAM} which kill disconnect then send`,
   },
-  { packages: 'child_process', kind: 'program', quiet: `${STREAM} kill disconnect` },
+  {
+    packages: `axios got ky node-fetch undici superagent needle cross-fetch ofetch wretch phin gaxios request bent
+      isomorphic-fetch make-fetch-happen ky-universal @hapi/wreck request-promise`,
+    kind: 'network',
+    quiet: `create extend use eject clear json text arraybuffer blob buffer formdata bytes isaxioserror iscancel all spread
+      on once pipe set type accept timeout retry auth redirects ok then catch attach field agent close destroy send
+      defaults end geturi toformdata mergeconfig headers response paginate each has append foreach entries clone query
+      httperror timeouterror`,
+  },
+  { packages: '@aws-sdk/*', kind: 'network', quiet: 'destroy getsignedurl from*' },
+  {
+    packages: 'process',
+    kind: 'environment',
+    writes: 'kill abort exit reallyexit chdir umask set* initgroups dlopen loadenvfile',
+    quiet: `cwd uptime hrtime bigint memoryusage cpuusage nexttick on once off emitwarning version rss resourceusage
+      getuid getgid availablememory write`,
+  },
+  { packages: 'storage', kind: 'memory', reads: 'getitem key', writes: '*' },
   {
     packages: 'tooldex',
     kind: 'memory',
@@ -215,16 +231,4 @@ export const ROWS: readonly Row[] = [
   },
 ];
 
-/** Clients whose calls are requests with a method, a URL and a body. */
-export const HTTP_CLIENTS = new Set(
-  wordsIn(`axios got ky node-fetch undici superagent needle cross-fetch ofetch wretch phin gaxios request bent
-    isomorphic-fetch make-fetch-happen ky-universal @hapi/wreck request-promise`),
-);
-/** Databases whose methods take SQL. */
-export const SQL_CLIENTS = new Set(
-  wordsIn(`pg pg-pool pg-promise postgres @neondatabase/serverless mysql mysql2 mariadb better-sqlite3 sqlite sqlite3 sql.js
-    @libsql/client mssql tedious oracledb snowflake-sdk duckdb @duckdb/node-api @clickhouse/client @google-cloud/bigquery
-    @google-cloud/spanner @planetscale/database cassandra-driver sequelize typeorm knex kysely drizzle-orm @prisma/client
-    bun:sqlite`),
-);
 export const PAYMENTS = /^(?:stripe|braintree|square|razorpay|@paypal\/.*|@adyen\/.*|@mollie\/.*)$/;

@@ -17,13 +17,13 @@ const ADD_VERBS = new Set(
 );
 const DELETE_VERBS = new Set(
   wordsIn(`delete remove drop destroy truncate purge prune clear erase wipe revoke cancel terminate kill
-    abort stop shutdown uninstall unregister unsubscribe archive trash del flush empty`),
+    abort stop shutdown uninstall unregister unsubscribe archive trash del flush empty rm rmdir unlink`),
 );
 const CHANGE_VERBS = new Set(
   wordsIn(`update upsert put patch replace rename move edit modify change merge reset rollback overwrite
     copy set save write restore enable disable restart reboot approve reject reopen assign unassign lock unlock
     grant deny deploy promote resize scale pause resume commit tag label transfer mark toggle bulk sync install pay
-    refund capture charge increment decrement close open finalize void confirm`),
+    refund capture charge increment decrement close open finalize void confirm retry`),
 );
 const AND_WRITES =
   /(?:And|Or)(?:Update|Upsert|Delete|Replace|Remove|Modify|Create|Insert|Save)(?=[A-Z]|$)/;

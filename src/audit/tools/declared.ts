@@ -5,7 +5,7 @@ import { inferAxes } from '../../tool/infer-metadata.js';
 import type { DeclaredMetadata } from '../../tool/metadata-schema.js';
 import type { ToolEntry } from '../../tool/tool-definition.js';
 
-import type { Members } from '../evaluate/members.js';
+import { isMissing, type Members } from '../evaluate/members.js';
 
 const FIELDS = [
   'accessMode',
@@ -31,64 +31,53 @@ export interface Declared {
 }
 
 /** Returns the options of a tool that is loaded. */
-export function declaredBy(entry: ToolEntry): Declared {
-  const { definition } = entry;
-  const written = FIELDS.filter((field) => {
-    const value: unknown = definition[field as keyof typeof definition];
-    return (
-      value !== undefined &&
-      !(Array.isArray(value) && value.length === 0 && field === 'sideEffects')
-    );
+export function declaredBy({ definition, dangerFor }: ToolEntry): Declared {
+  const written = FIELDS.flatMap((field) => {
+    const value: unknown = definition[field];
+    const isDefault = field === 'sideEffects' && Array.isArray(value) && value.length === 0;
+    return value === undefined || isDefault ? [] : [[field, value] as const];
   });
-  const options = Object.fromEntries(
-    written.map((field) => [field, definition[field as keyof typeof definition]]),
-  );
-  return complete(options, entry.dangerFor !== undefined, []);
+  return complete(new Map(written), dangerFor !== undefined, []);
 }
 
 /** Evaluates the options of a tool, with those of its toolkit for options that it leaves out. */
-export function declaredIn(members: Members, options: Values, defaults: Values): Declared {
-  const found: Record<string, unknown> = {};
-  const unread: string[] = [];
-  const has = (field: string) => {
-    const own = members.field(options, field);
-    return isMissing(own) ? members.field(defaults, field) : own;
+export function declaredIn(evaluator: Members, options: Values, defaults: Values): Declared {
+  const valuesOf = (field: string) => {
+    const own = evaluator.field(options, field);
+    return isMissing(own) ? evaluator.field(defaults, field) : own;
   };
-  for (const field of FIELDS) {
-    const values = has(field);
-    if (isMissing(values)) continue;
-    const value = dataOf(members, values);
-    if (value === undefined) unread.push(field);
-    // One label may stand for a list of one.
-    else found[field] = LISTS.has(field) && !Array.isArray(value) ? [value] : value;
-  }
-  return complete(found, !isMissing(has('dangerFor')), unread);
+  const written = FIELDS.filter((field) => !isMissing(valuesOf(field)));
+  const found = new Map(
+    written.map((field) => {
+      const value = dataOf(evaluator, valuesOf(field));
+      // One label may stand for a list of one.
+      const isOne = LISTS.has(field) && typeof value === 'string';
+      return [field, isOne ? [value] : value];
+    }),
+  );
+  const unread = written.filter((field) => found.get(field) === undefined);
+  return complete(found, !isMissing(valuesOf('dangerFor')), unread);
 }
 
 function complete(
-  found: Readonly<Record<string, unknown>>,
+  found: Map<Field, unknown>,
   isDangerVarying: boolean,
   unread: readonly string[],
 ): Declared {
-  const { dangerLevel, ...rest } = found;
-  const options = {
-    ...rest,
-    ...(dangerLevel !== undefined && !isDangerVarying && { dangerLevel }),
-  } as Declared['options'];
+  if (isDangerVarying) found.delete('dangerLevel');
+  for (const field of unread) found.delete(field as Field);
+  const options = Object.fromEntries(found) as Declared['options'];
   const { accessMode } = inferAxes(options as DeclaredMetadata).axes;
   return { options, isReadonly: accessMode === enums.AccessMode.READONLY, unread };
 }
 
-const isMissing = (values: Values) =>
-  values.every((each) => each.is === 'literal' && each.value === undefined);
-
 /** Returns the one thing that values are as plain data, or undefined if the code doesn't show it. */
-function dataOf(members: Members, values: Values): unknown {
+function dataOf(evaluator: Members, values: Values): unknown {
   const [value, ...more] = values;
   if (value === undefined || more.length > 0) return undefined;
   if (value.is === 'literal') return value.value;
   if (value.is === 'outside') return enumValue(value.path);
-  const items = members.items(values)?.map((each) => dataOf(members, each));
+  const items = evaluator.items(values)?.map((each) => dataOf(evaluator, each));
   return items?.includes(undefined) === true ? undefined : items;
 }
 

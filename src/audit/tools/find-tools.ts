@@ -4,23 +4,15 @@ import type {
   Expression,
   Identifier,
   ImportDeclaration,
-  ImportSpecifier,
   Node,
   SignatureDeclaration,
   SourceFile,
 } from 'typescript';
-import { memberName, type Code } from '../code/code.js';
+import { callOf, memberName } from '../code/code.js';
 import { packageOf } from '../code/outside-code.js';
 import { ts } from '../code/typescript.js';
 import { type Evaluator } from '../evaluate/evaluator.js';
-import {
-  HOLE,
-  type ClassValue,
-  type Env,
-  type InstanceValue,
-  textsOf,
-  type Values,
-} from '../evaluate/values.js';
+import { closure, HOLE, textsOf, type Env, type Values } from '../evaluate/values.js';
 import { declaredIn, type Declared } from './declared.js';
 
 /** A tool in the source, with the function that does its work. */
@@ -33,6 +25,12 @@ export interface FoundTool {
   readonly node: Node;
 }
 
+/** A call of a function that declares tools. */
+interface Use {
+  readonly name: string;
+  readonly call: CallExpression;
+}
+
 const NAMES = ['defineTool', 'tool', 'toolkit'];
 
 /** Returns the tools that the program's own code declares, in the order of the code. */
@@ -40,96 +38,64 @@ export function findTools(
   evaluator: Evaluator,
   isWanted: (file: SourceFile) => boolean,
 ): readonly FoundTool[] {
-  const finder = new Finder(evaluator);
-  const aliases = evaluator.code.files.flatMap(aliasesIn);
-  const tools = [...new Set([...NAMES, ...aliases])]
-    .flatMap((name) => evaluator.code.identifiersNamed(name))
-    .filter((node) => isWanted(node.getSourceFile()))
-    .flatMap((node) => finder.at(node));
-  const order = (tool: FoundTool) => evaluator.code.files.indexOf(tool.node.getSourceFile());
-  return tools.sort((a, b) => order(a) - order(b) || a.node.pos - b.node.pos);
-}
-
-/** Returns the other names that a file gives to the functions that declare tools. */
-function aliasesIn(file: SourceFile): readonly string[] {
-  return file.statements.flatMap((statement) => {
-    if (!ts.isImportDeclaration(statement)) return [];
-    const bindings = statement.importClause?.namedBindings;
-    if (bindings === undefined || !ts.isNamedImports(bindings)) return [];
-    return bindings.elements
-      .filter(({ propertyName }) => propertyName !== undefined && NAMES.includes(propertyName.text))
-      .map(({ name }) => name.text);
+  const { code } = evaluator;
+  const named = NAMES.flatMap((name) => code.identifiersNamed(name));
+  const aliases = named.flatMap(({ parent }) =>
+    ts.isImportSpecifier(parent) ? [parent.name.text] : [],
+  );
+  const nodes = new Set([...named, ...aliases.flatMap((name) => code.identifiersNamed(name))]);
+  const uses = [...nodes].flatMap((node): readonly Use[] => {
+    const call = callOf(node);
+    const name = call && declaredName(evaluator, node);
+    return name === undefined || call === undefined ? [] : [{ name, call }];
   });
+  const finder = new Finder(evaluator, uses);
+  const order = (tool: FoundTool) => code.files.indexOf(tool.node.getSourceFile());
+  return uses
+    .filter(({ call }) => isWanted(call.getSourceFile()))
+    .flatMap((use) => finder.at(use))
+    .sort((a, b) => order(a) - order(b) || a.node.pos - b.node.pos);
 }
 
 class Finder {
-  readonly #members;
+  constructor(
+    readonly evaluator: Evaluator,
+    readonly uses: readonly Use[],
+  ) {}
 
-  constructor(readonly evaluator: Evaluator) {
-    this.#members = evaluator.members;
-  }
-
-  /** Returns the tools that a use of `defineTool`, `tool` or `toolkit` declares. */
-  at(node: Identifier): readonly FoundTool[] {
-    const callee =
-      ts.isPropertyAccessExpression(node.parent) && node.parent.name === node ? node.parent : node;
-    const call = callee.parent;
-    if (!ts.isCallExpression(call) || call.expression !== callee) return [];
-    const name = declaredName(this.evaluator, node);
-    if (name === 'defineTool') return this.#defined(call);
-    if (name === 'toolkit') return this.#toolkit(call);
-    return name === 'tool' ? this.#decorated(call) : [];
-  }
-
-  #defined(call: CallExpression): readonly FoundTool[] {
-    return this.#contexts(call, call.arguments[0]).flatMap((env) => {
-      const options = this.#options(call.arguments[0], env);
-      return this.#tool(call, options, [], this.#members.field(options, 'execute'));
+  /** Returns the tools that a call of `defineTool`, `tool` or `toolkit` declares. */
+  at({ name, call }: Use): readonly FoundTool[] {
+    if (name === 'defineTool')
+      return this.#contexts(call, call.arguments[0]).flatMap((env) => {
+        const options = this.#argument(call, 0, env);
+        return this.#tool(call, options, [], this.evaluator.field(options, 'execute'));
+      });
+    const options = this.#argument(call, 0);
+    const target = call.parent;
+    const owner = ts.isDecorator(target) ? target.parent : undefined;
+    if (name === 'tool' && owner !== undefined) {
+      if (ts.isClassLike(owner)) return this.#method(call, options, owner, 'execute');
+      const { name: method, parent } = owner as SignatureDeclaration;
+      return ts.isClassLike(parent) ? this.#method(call, options, parent, memberName(method!)) : [];
+    }
+    if (!ts.isCallExpression(target) || target.expression !== call) return [];
+    return this.#argument(target, 0).flatMap((each) => {
+      if (each.is !== 'class') return [];
+      if (name === 'tool') return this.#method(call, options, each.node, 'execute');
+      const methods = this.#argument(call, 1);
+      return methods.flatMap((table) =>
+        this.evaluator
+          .keys(table)
+          .flatMap((key) =>
+            this.#method(call, this.evaluator.field([table], key), each.node, key, options),
+          ),
+      );
     });
   }
 
-  #options(node: Expression | undefined, env: Env): Values {
+  #argument(call: CallExpression, at: number, env = this.evaluator.scopeOf(call)): Values {
+    const node = call.arguments[at];
     return node === undefined ? [] : this.evaluator.evaluate(node, env);
-  }
-
-  #tool(node: Node, options: Values, defaults: Values, handlers: Values): readonly FoundTool[] {
-    const names = textsOf(this.#members.field(options, 'name'));
-    return names.map((name) => ({
-      name: name === 'undefined' ? HOLE : name,
-      declared: declaredIn(this.#members, options, defaults),
-      handlers: handlers.filter((each) => each.is !== 'literal'),
-      node,
-    }));
-  }
-
-  #decorated(call: CallExpression): readonly FoundTool[] {
-    const env = this.evaluator.scopeOf(call, this.evaluator.envs.top);
-    const options = this.#options(call.arguments[0], env);
-    const target = call.parent;
-    if (ts.isDecorator(target)) {
-      const { parent } = target;
-      if (ts.isClassLike(parent)) return this.#onClass(call, options, parent);
-      const method = parent as SignatureDeclaration;
-      const owner = parent.parent;
-      if (!ts.isClassLike(owner)) return [];
-      return this.#method(call, options, owner, memberName(method.name!));
-    }
-    if (!ts.isCallExpression(target) || target.expression !== call) return [];
-    return this.#classesIn(target, env).flatMap(({ node }) => this.#onClass(call, options, node));
-  }
-
-  #classesIn(call: CallExpression, env: Env): readonly ClassValue[] {
-    return this.#options(call.arguments[0], env).filter(
-      (each): each is ClassValue => each.is === 'class',
-    );
-  }
-
-  #onClass(
-    call: CallExpression,
-    options: Values,
-    owner: ClassLikeDeclaration,
-  ): readonly FoundTool[] {
-    return this.#method(call, options, owner, 'execute');
   }
 
   #method(
@@ -137,67 +103,43 @@ class Finder {
     options: Values,
     owner: ClassLikeDeclaration,
     name: string,
+    defaults = this.#defaultsOf(owner),
   ): readonly FoundTool[] {
-    const instance: InstanceValue = this.#members.anInstance(owner, true);
-    const handlers = this.#members.ofInstance(instance, name) ?? [];
-    return this.#tool(call, options, this.#defaultsOf(owner), handlers);
+    const instance = this.evaluator.anInstance(owner, true);
+    return this.#tool(call, options, defaults, this.evaluator.ofInstance(instance, name) ?? []);
+  }
+
+  #tool(node: Node, options: Values, defaults: Values, handlers: Values): readonly FoundTool[] {
+    return textsOf(this.evaluator.field(options, 'name')).map((name) => ({
+      name: name === 'undefined' ? HOLE : name,
+      declared: declaredIn(this.evaluator, options, defaults),
+      handlers: handlers.filter((each) => each.is !== 'literal'),
+      node,
+    }));
   }
 
   /** Returns the options that `@toolkit` sets for a class, or for a class that it extends. */
   #defaultsOf(owner: ClassLikeDeclaration): Values {
-    for (const { expression } of ts.canHaveDecorators(owner)
-      ? (ts.getDecorators(owner) ?? [])
-      : []) {
-      if (!ts.isCallExpression(expression)) continue;
-      const node = ts.isPropertyAccessExpression(expression.expression)
-        ? expression.expression.name
-        : expression.expression;
-      if (ts.isIdentifier(node) && declaredName(this.evaluator, node) === 'toolkit')
-        return this.#options(expression.arguments[0], this.evaluator.envs.top);
-    }
-    return this.#members
+    const use = this.uses.find(
+      ({ name, call: { parent } }) =>
+        name === 'toolkit' && ts.isDecorator(parent) && parent.parent === owner,
+    );
+    if (use !== undefined) return this.#argument(use.call, 0);
+    return this.evaluator
       .bases(owner)
       .flatMap((base) => (base.is === 'class' ? this.#defaultsOf(base.node) : []));
   }
 
-  /** Returns the tools of `toolkit(defaults, { method: options })(class)`. */
-  #toolkit(call: CallExpression): readonly FoundTool[] {
-    const target = call.parent;
-    const env = this.evaluator.scopeOf(call, this.evaluator.envs.top);
-    if (!ts.isCallExpression(target) || target.expression !== call) return [];
-    const defaults = this.#options(call.arguments[0], env);
-    return this.#classesIn(target, env).flatMap(({ node }) =>
-      this.#options(call.arguments[1], env).flatMap((methods) =>
-        this.#members.keys(methods).flatMap((name) => {
-          const handlers =
-            this.#members.ofInstance(this.#members.anInstance(node, true), name) ?? [];
-          return this.#tool(call, this.#members.field([methods], name), defaults, handlers);
-        }),
-      ),
-    );
-  }
-
   /** Returns the activations that a call in a function of own code runs in, one for each caller. */
   #contexts(node: Node, options: Expression | undefined, depth = 0): readonly Env[] {
-    const { top } = this.evaluator.envs;
-    const free = this.evaluator.scopeOf(node, top);
-    const container = free.node;
-    const names = this.#members.field(this.#options(options, free), 'name');
-    if (
-      container === undefined ||
-      depth > 3 ||
-      names.every(
-        (each) =>
-          each.is === 'literal' && each.value !== undefined && !String(each.value).includes(HOLE),
-      )
-    )
-      return [free];
-    const callee = this.evaluator.closure(
-      container as SignatureDeclaration,
-      free.outer ?? top,
-      free.self,
-    );
-    const found = this.#callsOf(container as SignatureDeclaration).flatMap((call) =>
+    const free = this.evaluator.scopeOf(node);
+    const { node: container, outer = free, self } = free;
+    const values = options === undefined ? [] : this.evaluator.evaluate(options, free);
+    const names = textsOf(this.evaluator.field(values, 'name'));
+    const isNamed = names.every((name) => !name.includes(HOLE) && name !== 'undefined');
+    if (container === undefined || depth > 3 || isNamed) return [free];
+    const callee = closure(container as SignatureDeclaration, outer, self);
+    const found = this.#callsOf(callee.node).flatMap((call) =>
       this.#contexts(call, undefined, depth + 1).flatMap((env) =>
         this.#argumentsIn(call, container, env).map((args) =>
           this.evaluator.activation(callee, args, true),
@@ -209,54 +151,36 @@ class Finder {
 
   /** Returns the arguments of a function in a call of it, or in each turn of a loop like `map`. */
   #argumentsIn(call: CallExpression, container: Node, env: Env): readonly (readonly Values[])[] {
-    const isCallback = call.arguments.some((each) => each === container);
-    if (!isCallback) return [this.evaluator.args(call, env)];
-    const { expression } = call;
-    if (!ts.isPropertyAccessExpression(expression)) return [];
-    return (this.#members.items(this.evaluator.evaluate(expression.expression, env)) ?? []).map(
-      (item) => [item],
-    );
+    if (!call.arguments.some((each) => each === container)) return [this.evaluator.args(call, env)];
+    const { expression: list } = call.expression as { readonly expression?: Expression };
+    const items = list && this.evaluator.items(this.evaluator.evaluate(list, env));
+    return (items ?? []).map((item) => [item]);
   }
 
   #callsOf(container: SignatureDeclaration): readonly CallExpression[] {
-    if (ts.isCallExpression(container.parent) && container.parent.expression !== container)
-      return [container.parent];
-    const name =
-      container.name ??
-      (ts.isVariableDeclaration(container.parent) ? container.parent.name : undefined);
+    const { parent } = container;
+    if (ts.isCallExpression(parent) && parent.expression !== container) return [parent];
+    const name = container.name ?? (ts.isVariableDeclaration(parent) ? parent.name : undefined);
     const symbol = name && this.evaluator.code.symbolAt(name);
     const uses = symbol === undefined ? [] : this.evaluator.code.referencesOf(symbol);
-    return uses.flatMap((use) => {
-      const callee =
-        ts.isPropertyAccessExpression(use.parent) && use.parent.name === use ? use.parent : use;
-      return ts.isCallExpression(callee.parent) && callee.parent.expression === callee
-        ? [callee.parent]
-        : [];
-    });
+    return uses.flatMap((use) => callOf(use) ?? []);
   }
 }
 
 /** Returns the name under which this package declares what an identifier stands for. */
-function declaredName(evaluator: Evaluator, node: Identifier): string | undefined {
-  const { code } = evaluator;
+function declaredName({ code }: Evaluator, node: Identifier): string | undefined {
   const symbol = code.symbolAt(node);
   const [declaration] = symbol?.declarations ?? [];
   if (declaration === undefined) return undefined;
   const outside = code.outsideOf(declaration);
   if (outside !== undefined) return outside.pkg === 'tooldex' ? outside.path.at(-1) : undefined;
-  if (ts.isImportSpecifier(declaration)) return importedFrom(declaration);
-  return packageOf(code.program, declaration.getSourceFile()) === 'tooldex' &&
-    !isTestCode(code, declaration)
-    ? symbol?.name
-    : undefined;
+  if (ts.isImportSpecifier(declaration)) {
+    const { moduleSpecifier } = declaration.parent.parent.parent as ImportDeclaration;
+    const isOurs = /^['"]tooldex(?:\/|['"])/.test(moduleSpecifier.getText());
+    return isOurs ? (declaration.propertyName ?? declaration.name).text : undefined;
+  }
+  const file = declaration.getSourceFile();
+  const isSource =
+    /[\\/]src[\\/]/.test(file.fileName) && packageOf(code.program, file) === 'tooldex';
+  return isSource ? symbol!.name : undefined;
 }
-
-function importedFrom(node: ImportSpecifier): string | undefined {
-  const { moduleSpecifier } = node.parent.parent.parent as ImportDeclaration;
-  const isOurs =
-    ts.isStringLiteralLike(moduleSpecifier) && /^tooldex(?:\/|$)/.test(moduleSpecifier.text);
-  return isOurs ? (node.propertyName ?? node.name).text : undefined;
-}
-
-const isTestCode = (_code: Code, declaration: Node) =>
-  !/[\\/]src[\\/]/.test(declaration.getSourceFile().fileName);
