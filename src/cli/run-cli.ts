@@ -30,9 +30,8 @@ const FAMILIES: readonly Family[] = [
   [
     () => import('./commands/catalogue.js'),
     {
-      list: 'List the tools, one per line',
+      list: 'List the tools, one per line, or count them',
       'show <tool>': 'Show everything about a tool',
-      stats: 'Count the tools by access, danger, category …',
     },
   ],
   [

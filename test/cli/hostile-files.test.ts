@@ -47,7 +47,7 @@ describe('a tool file', () => {
 
   it("that leaves a timer running doesn't keep the command from exiting", async () => {
     const folder = cli.project({ 'a.ts': `DEFINE setInterval(() => {}, 1000); ${TOOL}` });
-    expect(await cli.run(['stats', '--tools', 'a.ts'], folder)).toMatchObject({
+    expect(await cli.run(['list', '--stats', '--tools', 'a.ts'], folder)).toMatchObject({
       code: 0,
       out: expect.stringContaining('1 tool,'),
     });

@@ -94,8 +94,8 @@ describe('tooldex search', () => {
   });
 });
 
-it('tooldex stats counts the tools on every axis', async () => {
-  const { out } = await runAt(60, 'stats');
+it('tooldex list --stats counts the tools on every axis', async () => {
+  const { out } = await runAt(60, 'list', '--stats');
   expect(out).toMatch(/^48 tools, .*\n\nAXIS[^]*\ncategory +files:8 /);
   expect(out).toMatch(/requiringApproval:\d+/);
 });
@@ -111,7 +111,7 @@ it('tooldex lint without tools is a usage error that names --tools', async () =>
   expect(await run('lint')).toMatchObject({
     code: 2,
     err: expect.stringContaining(
-      'Expected tools to check, got none. Name the files with your tools: --tools',
+      'Expected tools of yours, got none. Name their files with --tools',
     ),
   });
 });

@@ -92,12 +92,12 @@ describe('--manifests', () => {
     ).toContain('own');
   });
 
-  it('lists valid tools, reports wrong entries, and exits with 1', async () => {
+  it('lists valid tools, and reports wrong entries', async () => {
     write('manifests/functions.json', [good, bad]);
     const { code, out, err } = await run('list', '--manifests', 'manifests');
     expect(out).toContain('good');
     expect(err).toMatch(/not loaded manifests\/functions\.json:\d+:\d+: "bad"/);
-    expect(code).toBe(1);
+    expect(code).toBe(0);
   });
 
   it('reports the first five faults before the output, and the number of other faults', async () => {
@@ -161,7 +161,7 @@ describe('--manifests', () => {
       ).map(({ name, persona }) => `${name} of ${persona ?? 'all'}`);
     expect(await names('list')).toEqual(['good of all', 'good of Ada', 'own of Ada']);
     expect((await run('search', 'orchids', '--manifests', 'manifests')).out).toContain('own');
-    expect((await run('stats', '--manifests', 'manifests')).out).toContain('3 tools');
+    expect((await run('list', '--stats', '--manifests', 'manifests')).out).toContain('3 tools');
     expect((await run('show', 'own', '--manifests', 'manifests')).out).toMatch(/^own +of Ada$/m);
     const linted = await run('lint', '--manifests', 'manifests', '--format', 'github');
     expect(linted.code).toBe(1);

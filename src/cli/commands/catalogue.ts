@@ -5,10 +5,11 @@ import { fieldsOn } from '../../tool/tool-fields.js';
 import { command, print } from '../command/command.js';
 import { withTools } from '../load/load-registry.js';
 import type { LoadedRegistry } from '../load/loaded-registry.js';
-import { FILTER_OPTIONS, filterOf, TOOL_OPTIONS } from '../command/options.js';
+import type { RegistrySummary } from '../../registry/registry-summary.js';
+import { FILTER_OPTIONS, filterOf, flag, TOOL_OPTIONS } from '../command/options.js';
 import { axisRow, fieldWords, isInferred } from '../terminal/axis-row.js';
 import { amountOf, table, wrapWords, type Row } from '../terminal/table.js';
-import { paint, plainJson, plainLine } from '../terminal/terminal.js';
+import { paint, plainJson, plainLine, type Terminal } from '../terminal/terminal.js';
 
 /** Returns a table cell with the tool's persona, or no cell if no tool has a persona. */
 export function personaCell({ owned }: LoadedRegistry, name: string): Row {
@@ -39,17 +40,50 @@ function factsOf(
   };
 }
 
+/** Returns the counts of every axis. */
+function* statsLines(
+  terminal: Terminal,
+  { tools, unavailable, revision: _, ...axes }: RegistrySummary,
+): Generator<string> {
+  yield `${paint('bold', amountOf(tools, 'tool'))}, ${unavailable} unavailable\n`;
+  yield table(
+    terminal,
+    Object.entries(axes).map(([axis, counts]) => ({
+      AXIS: [
+        axis
+          .replace(/^by/, '')
+          .replace(/\B[A-Z]/g, ' $&')
+          .toLowerCase(),
+        'dim',
+      ],
+      TOOLS: Object.entries<number>(counts)
+        .map(([value, count]) => `${axis === 'byPriority' ? value.toLowerCase() : value}:${count}`)
+        .join(' '),
+    })),
+  );
+}
+
 export const commands = {
   list: command({
-    options: { ...TOOL_OPTIONS, ...FILTER_OPTIONS },
+    options: {
+      ...TOOL_OPTIONS,
+      ...FILTER_OPTIONS,
+      stats: flag('count the tools by access, danger, category … instead of listing them'),
+    },
     examples: [
       'list',
       'list --category git --access readonly',
       'list --danger high,critical --json',
+      'list --stats',
     ],
     run: (context) =>
       withTools(context, { everyone: true }, (loaded) => {
         const { registry, owned } = loaded;
+        if (context.options.stats) {
+          const summary = registry.summary();
+          print(context, summary, () => statsLines(context.terminal, summary));
+          return;
+        }
         const entries = registry.filter(filterOf(context.options));
         const data = entries.map((entry) => ({ ...entryToJson(entry), ...owned.get(entry.name) }));
         print(context, data, function* () {
@@ -88,37 +122,6 @@ export const commands = {
             if (text !== '') yield paint('dim', label.padEnd(FACT_MARGIN)) + shown;
           }
           yield `\n${paint('dim', 'input')}\n${plainJson(inputJsonSchema, 2)}`;
-        });
-      }),
-  }),
-
-  stats: command({
-    options: TOOL_OPTIONS,
-    examples: ['stats', 'stats --tools "tools/**/*.ts" --json'],
-    run: (context) =>
-      withTools(context, { everyone: true }, ({ registry }) => {
-        const summary = registry.summary();
-        print(context, summary, function* () {
-          const { tools, unavailable, revision: _, ...axes } = summary;
-          yield `${paint('bold', amountOf(tools, 'tool'))}, ${unavailable} unavailable\n`;
-          yield table(
-            context.terminal,
-            Object.entries(axes).map(([axis, counts]) => ({
-              AXIS: [
-                axis
-                  .replace(/^by/, '')
-                  .replace(/\B[A-Z]/g, ' $&')
-                  .toLowerCase(),
-                'dim',
-              ],
-              TOOLS: Object.entries<number>(counts)
-                .map(
-                  ([value, count]) =>
-                    `${axis === 'byPriority' ? value.toLowerCase() : value}:${count}`,
-                )
-                .join(' '),
-            })),
-          );
         });
       }),
   }),

@@ -25,15 +25,15 @@ export const commands = {
     },
     examples: [
       "eval requests.jsonl --tools 'src/tools/*.ts' --max-tools 8 --token-budget 1500",
-      'eval requests.jsonl --suggest',
-      'eval requests.jsonl --fail-under recall=0.9',
+      'eval requests.jsonl --tools ./tools --suggest',
+      'eval requests.jsonl --tools ./tools --fail-under recall=0.9',
     ],
     notes:
       '\nEach line in the file is a request: {"text": "Where is my order?", "tools": ["order_status"]}',
     run: (context) => {
       const { terminal, cwd, options, words } = context;
       const limits = (options.failUnder ?? []).map(limitOf);
-      return withTools(context, {}, async ({ registry }) => {
+      return withTools(context, { bundled: 'never' }, async ({ registry }) => {
         const requests = await readJsonFile(words[0]!, terminal, cwd, parseLines);
         const { maxTools, tokenBudget, stage, suggest } = options;
         const result = evaluateSelection(registry, requests as never, {

@@ -131,7 +131,7 @@ function filesFor(project: Project): readonly NewFile[] {
     { path: `tools/word-count.test.${extension}`, text: code(testFor(project)) },
     {
       path: 'tooldex.config.json',
-      text: '{\n  // The severity of individual rules of `tooldex lint`: "off", "warning" or "error".\n  "lint": { "rules": {} }\n}\n',
+      text: '{\n  // The files with your tools. Commands use them if you pass no --tools.\n  "tools": ["tools"],\n  // The severity of individual rules of `tooldex lint`: "off", "warning" or "error".\n  "lint": { "rules": {} }\n}\n',
     },
   ];
   if (vitest8 !== undefined && vitest8.config === undefined)

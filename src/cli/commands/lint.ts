@@ -8,13 +8,13 @@ import {
   type LintFinding,
   type LintRules,
 } from '../../registry/lint/lint-tools.js';
-import { ToolError } from '../../core/errors.js';
 import { normalizeLabel } from '../../tool/metadata-schema.js';
+import { ToolError } from '../../core/errors.js';
 import { command, print } from '../command/command.js';
 import { lintRulesFor } from '../load/lint-settings.js';
 import { loadRegistry } from '../load/load-registry.js';
 import type { LoadedRegistry } from '../load/loaded-registry.js';
-import { flag, FORMAT_OPTIONS, list, TOOL_OPTIONS, type ToolPlaces } from '../command/options.js';
+import { flag, FORMAT_OPTIONS, list, TOOL_OPTIONS } from '../command/options.js';
 import { EXIT } from '../terminal/exit-codes.js';
 import { amountOf } from '../terminal/table.js';
 import {
@@ -47,9 +47,12 @@ export const commands = {
     ],
     run: async (context) => {
       const { cwd, options } = context;
-      assertPlace(options);
       const rules = await lintRulesFor(cwd, options.rule);
-      const loaded = await loadRegistry(context, { everyone: true, resolve: noInstance });
+      const loaded = await loadRegistry(context, {
+        everyone: true,
+        resolve: noInstance,
+        bundled: options.bundled ? 'only' : 'never',
+      });
       try {
         const lines = await linesIn(loaded.fileOf.values(), cwd);
         const findings = [
@@ -69,22 +72,6 @@ export const commands = {
     },
   }),
 };
-
-/** @throws ToolError `INVALID_ARGUMENT` if the options name no tools. */
-function assertPlace({
-  bundled,
-  tools,
-  manifests,
-  mcp,
-  openapi,
-}: ToolPlaces & { readonly bundled?: boolean | undefined }): void {
-  if (bundled === true || [tools, manifests, mcp, openapi].some((place) => place !== undefined))
-    return;
-  throw new ToolError(
-    'INVALID_ARGUMENT',
-    'Expected tools to check, got none. Name the files with your tools: --tools "src/tools/**/*.ts". To check the bundled tools, use --bundled.',
-  );
-}
 
 /** Lint reads metadata only, so classes that need arguments aren't instantiated. */
 function noInstance(): never {

@@ -40,7 +40,7 @@ export const commands = {
     notes: EXIT_HELP,
     advice: `Pass the tool's arguments as JSON: --input '{"name": "value"}'.`,
     run: (context) =>
-      withTools(context, { exitsByResult: true }, async ({ registry }) => {
+      withTools(context, {}, async ({ registry }) => {
         const { terminal, cwd, options, words } = context;
         const { name } = registry.require(words[0]!);
         const input = await readJsonOption(options.input ?? '{}', terminal, cwd);

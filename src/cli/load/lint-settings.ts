@@ -5,13 +5,19 @@ import { z } from 'zod';
 import { knowledge } from '../../audit/known/known-calls.js';
 import { isToolError } from '../../core/errors.js';
 import { checkOptions } from '../../core/options.js';
+import { without } from '../../core/plain-data.js';
 import { checkLintOptions, type LintRules } from '../../registry/lint/lint-tools.js';
+import type { ToolPlaces } from '../command/options.js';
 import { wrongUsage } from '../terminal/wrong-usage.js';
 import { parseJsonc } from './read-json.js';
 
 /** The settings file, JSON with comments. */
 const FILE = 'tooldex.config.json';
 const schema = z.strictObject({
+  tools: z.union([z.string().transform((one) => [one]), z.array(z.string())]).optional(),
+  manifests: z.string().optional(),
+  mcp: z.string().optional(),
+  openapi: z.string().optional(),
   lint: z
     .strictObject({ rules: z.record(z.string(), z.unknown()).default({}) })
     .default({ rules: {} }),
@@ -64,6 +70,26 @@ async function settingsAbove(
 export async function auditSettingsFor(cwd: string): Promise<Settings['audit']> {
   const settings = await settingsAbove(cwd);
   return settings === undefined ? {} : read(...settings, ({ audit }) => audit);
+}
+
+/**
+ * Returns the places of tools in the nearest `tooldex.config.json`, relative to `cwd`. Commands use
+ * them if the command line names no place.
+ *
+ * @throws ToolError `INVALID_ARGUMENT` for an unknown setting. The message includes the file name.
+ */
+export async function toolPlacesFor(cwd: string): Promise<ToolPlaces> {
+  const settings = await settingsAbove(cwd);
+  if (settings === undefined) return {};
+  const { tools, manifests, mcp, openapi } = read(...settings, (all) => all);
+  const folder = dirname(settings[0]);
+  const here = (path: string) => (/^https?:/.test(path) ? path : join(folder, path));
+  return without({
+    tools: tools?.map(here),
+    manifests: manifests && here(manifests),
+    mcp: mcp && here(mcp),
+    openapi: openapi && here(openapi),
+  });
 }
 
 function rulesIn(name: string, text: string): LintRules {

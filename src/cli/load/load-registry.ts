@@ -14,7 +14,9 @@ import { amountOf } from '../terminal/table.js';
 import { paint, placeText, plainLine, report, type Terminal } from '../terminal/terminal.js';
 import { wrongUsage } from '../terminal/wrong-usage.js';
 import type { ResolveInstance } from '../../tool/find-definitions.js';
+import { toolPlacesFor } from './lint-settings.js';
 import type { LoadedRegistry } from './loaded-registry.js';
+import { withProgress } from './with-progress.js';
 
 interface LoadChoice {
   /**
@@ -29,19 +31,22 @@ interface LoadChoice {
   readonly resolve?: ResolveInstance;
   /** Answers questions from MCP servers. */
   readonly onElicit?: OnElicit;
+  /**
+   * `only` loads the bundled tools. `never` requires tools of the user's. By default, the bundled
+   * tools are loaded if the user names no others.
+   */
+  readonly bundled?: 'only' | 'never';
 }
 
 type LoadContext = Pick<Context<ToolPlaces>, 'terminal' | 'cwd' | 'imports' | 'options'>;
 
 /**
- * Loads the tools, runs `work` with them, and closes them.
- *
- * Reports everything that didn't load or was skipped. If something was reported, the exit code is
- * 1, except with `exitsByResult`.
+ * Loads the tools, runs `work` with them, and closes them. Reports everything that didn't load or was
+ * skipped.
  */
 export async function withTools(
   context: LoadContext,
-  { exitsByResult = false, ...choice }: LoadChoice & { readonly exitsByResult?: boolean },
+  choice: LoadChoice,
   work: (loaded: LoadedRegistry) => number | void | Promise<number | void>,
 ): Promise<number> {
   const { terminal } = context;
@@ -52,8 +57,7 @@ export async function withTools(
     if (registry.size === 0) throw new ToolError('NOT_A_TOOL', 'No tools were loaded.');
     if (leftOut !== undefined)
       terminal.err(paint('dim', plainLine(`skipped: ${leftOut} (to include them, use --persona)`)));
-    const code = (await work(loaded)) ?? EXIT.ok;
-    return code === EXIT.ok && problems.length > 0 && !exitsByResult ? EXIT.findings : code;
+    return (await work(loaded)) ?? EXIT.ok;
   } finally {
     await close();
   }
@@ -72,15 +76,24 @@ export function reportProblems(terminal: Terminal, problems: readonly LoadProble
 }
 
 /**
- * Loads the bundled tools, or the tools in the user's files, manifests, OpenAPI document and MCP
- * servers. If two tools have the same name, the first tool in this order is used.
+ * Loads the tools in the user's files, manifests, OpenAPI document and MCP servers, as named on the
+ * command line or else in `tooldex.config.json`. If nothing is named, loads the bundled tools. If two
+ * tools have the same name, the first tool in this order is used.
  */
 export async function loadRegistry(
   { terminal, cwd, imports, options }: LoadContext,
-  { everyone = false, onElicit, resolve }: LoadChoice = {},
+  { everyone = false, onElicit, resolve, bundled }: LoadChoice = {},
 ): Promise<LoadedRegistry> {
-  const { tools: patterns, manifests, mcp, openapi, root } = options;
-  const isBundled = [patterns, manifests, mcp, openapi].every((place) => place === undefined);
+  const places =
+    bundled === 'only' || namesPlace(options)
+      ? options
+      : { ...options, ...(await toolPlacesFor(cwd)) };
+  const { tools: patterns, manifests, mcp, openapi, root } = places;
+  const isBundled = !namesPlace(places);
+  if (isBundled && bundled === 'never')
+    throw wrongUsage(
+      'Expected tools of yours, got none. Name their files with --tools "src/tools/**/*.ts", or as "tools" in tooldex.config.json.',
+    );
   const own = await readHints(options.hints, cwd);
   const hints = isBundled
     ? { ...(await import('../../../tools/index.js')).defaultToolHints, ...own }
@@ -110,7 +123,13 @@ export async function loadRegistry(
   }
   if (patterns !== undefined) {
     const { loadTools } = await import('../../load/load-tools.js');
-    add(await loadTools(patterns, { ...imports, cwd, resolve }));
+    add(
+      await withProgress(
+        terminal,
+        patterns.join(' '),
+        loadTools(patterns, { ...imports, cwd, resolve }),
+      ),
+    );
   }
   const described =
     manifests === undefined
@@ -124,19 +143,30 @@ export async function loadRegistry(
   if (described !== undefined) add(described);
   if (openapi !== undefined) {
     const { loadOpenApiTools } = await import('./load-openapi-tools.js');
-    add(await loadOpenApiTools({ ...options, openapi, terminal, cwd }));
+    add(
+      await withProgress(
+        terminal,
+        openapi,
+        loadOpenApiTools({ ...options, openapi, terminal, cwd }),
+      ),
+    );
   }
   if (mcp === undefined) return { ...loaded, ...described, problems, fileOf };
   const { loadMcpTools } = await import('./load-mcp-tools.js');
-  const { discovery, ...served } = await loadMcpTools(
-    { terminal, cwd, options: { mcp } },
-    onElicit,
+  const { discovery, ...served } = await withProgress(
+    terminal,
+    `the servers in ${mcp}`,
+    loadMcpTools({ terminal, cwd, options: { mcp } }, onElicit),
   );
   if (registry.size === 0) discovery.follow(registry);
   const completed = [...registry].map(({ definition }) => discovery.complete(definition));
   registry.registerAll(completed, { replace: true });
   add(served);
   return { ...loaded, ...described, problems, fileOf, close: () => discovery.close() };
+}
+
+function namesPlace({ tools, manifests, mcp, openapi }: ToolPlaces): boolean {
+  return [tools, manifests, mcp, openapi].some((place) => place !== undefined);
 }
 
 /**
