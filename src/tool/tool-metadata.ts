@@ -79,7 +79,7 @@ export function resolveMetadata(
     );
   const { execute, ...others } = references;
   const { axes, inferred } = inferAxes(declared);
-  const data = cloneFrozen({ ...DEFAULTS, ...declared, ...axes, inferred });
+  const data = Object.freeze({ ...DEFAULTS, ...declared, ...axes, inferred });
   // Functions can't be hashed, so the digest only covers which functions a tool has.
   const functions = FUNCTION_OPTIONS.filter((option) => others[option] !== undefined);
   // The digest also covers the schema's source, which determines which patterns are enforced.
