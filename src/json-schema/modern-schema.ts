@@ -88,6 +88,10 @@ class Conversion {
   /** Converts the schemas in a keyword's value. */
   #valueOf(keyword: string, value: Json, dialect: Dialect): Json {
     const kind = SUBSCHEMAS.get(keyword);
+    if (keyword === 'pattern' && typeof value === 'string')
+      return value.replace(/\\(.)/gs, (pair, each: string) =>
+        /[:;@#%&,<>="'!~_]/.test(each) ? each : pair,
+      );
     if (kind === undefined)
       return keyword === 'type' || keyword === 'required' ? unique(value) : value;
     if (Array.isArray(value)) return value.map((each) => this.#schema(each as Json, dialect));

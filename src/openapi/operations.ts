@@ -126,7 +126,10 @@ function readOperation(root: Part, path: string, method: string, item: Part): Op
   const described = readBody(root, requestBody);
   const [body, bodySchema] = /^(?:get|head)$/.test(method) ? [] : described;
   const input = new Input(root, body && { body: bodySchema });
-  if (body !== described[0])
+  // Some documents describe an empty form, which says nothing.
+  const isEmptyForm =
+    Object.keys(partAt({}, described[1]?.['properties'] ?? { a: 1 })).length === 0;
+  if (body !== described[0] && !isEmptyForm)
     input.leaveOut(`Expected ${method.toUpperCase()} without a body, got one.`, requestBody);
   else if (body && requestBody['required'] === true) input.required.push('body');
   for (const parameter of given) if (!IN_BODY.test(String(parameter['in']))) input.add(parameter);

@@ -103,6 +103,11 @@ const CASES: readonly (readonly [what: string, old: JsonSchema, modern: JsonSche
     },
   ],
   [
+    'escapes that Unicode patterns refuse',
+    { type: 'string', pattern: String.raw`^[\w\-\:]+\_\\:$` },
+    { type: 'string', pattern: String.raw`^[\w\-:]+_\\:$` },
+  ],
+  [
     'dependencies',
     { dependencies: { a: ['b', 'b'], c: { required: ['d'] } } },
     { dependentRequired: { a: ['b'] }, dependentSchemas: { c: { required: ['d'] } } },

@@ -771,9 +771,15 @@ describe('operations as people write them', () => {
       paths: {
         '/a': { get: { operationId: 'a', requestBody: { content } } },
         '/b': { get: { operationId: 'b', requestBody: { content, required: true } } },
+        '/c': {
+          get: {
+            operationId: 'c',
+            requestBody: { content: { 'application/json': { schema: { properties: {} } } } },
+          },
+        },
       },
     });
-    expect([...registry].map(({ name }) => name)).toEqual(['a']);
+    expect([...registry].map(({ name }) => name)).toEqual(['a', 'c']);
     expect(findings.map(({ tool, message }) => `${tool}: ${message}`)).toEqual([
       "a: Expected GET without a body, got one. It's left out.",
       'b: Expected GET without a body, got one.',
