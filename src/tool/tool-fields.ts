@@ -1,7 +1,6 @@
 import { AccessMode, CostTier, DangerLevel, ExecutionCategory, SideEffect } from '../core/enums.js';
 import { PRIORITY_NAMES } from '../core/enum-order.js';
 import { FLOW_LABELS, FLOW_TARGETS } from '../core/flow.js';
-import { cloneFrozen } from '../core/plain-data.js';
 import type { ToolOptions } from './tool-options.js';
 
 /** The kind of a field's value. Each target has one rule per kind. */
@@ -662,12 +661,8 @@ export const FUNCTION_OPTIONS = optionsOfKind('function');
 export const SCHEMA_OPTIONS = optionsOfKind('input', 'output');
 export type SchemaOption = (typeof SCHEMA_OPTIONS)[number];
 /** The default values of options. */
-export const DEFAULTS = cloneFrozen(
-  Object.fromEntries(
-    ROWS.flatMap(([name, { missing }]) =>
-      missing === undefined ? [] : [[name, missing] as const],
-    ),
-  ),
+export const DEFAULTS = Object.fromEntries(
+  ROWS.flatMap(([name, { missing }]) => (missing === undefined ? [] : [[name, missing] as const])),
 );
 
 export const SAFETY_LEVELS = ['low', 'medium', 'high'] as const;
