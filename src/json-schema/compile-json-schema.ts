@@ -11,25 +11,23 @@ import {
 } from './schema-document.js';
 import { issueAt, type SchemaIssue } from './schema-issues.js';
 import {
+  bounded,
+  BOUNDS,
   conditional,
   contains,
-  counts,
   fitsNot,
   fitsOne,
   hasType,
   hasUniqueItems,
   isList,
-  isMultiple,
   isObject,
   isOneOf,
   items,
   leftItems,
   leftMembers,
-  lengths,
   matches,
   memberNames,
   members,
-  numbers,
   references,
   requires,
   whenPresent,
@@ -50,54 +48,40 @@ const TYPES: ReadonlySet<unknown> = new Set([
   'boolean',
   'null',
 ]);
+type Allowed = readonly [expected: string, is: (value: Json) => boolean];
+const A_NUMBER: Allowed = ['a number', (value) => typeof value === 'number'];
+const A_COUNT: Allowed = [
+  'a whole number from 0',
+  (value) => Number.isInteger(value) && (value as number) >= 0,
+];
 /**
  * The values allowed for keywords that don't contain schemas. Keywords that aren't listed here are
  * annotations, including `format` and `default` (2020-12, Validation § 7 and § 9.2).
  */
-const DATA: ReadonlyMap<string, readonly [expected: string, is: (value: Json) => boolean]> =
-  new Map<string, readonly [string, (value: Json) => boolean]>([
+const DATA: ReadonlyMap<string, Allowed> = new Map<string, Allowed>([
+  [
+    'type',
     [
-      'type',
-      [
-        `a type (${[...TYPES].join(', ')}) or a list of them`,
-        (value) => (Array.isArray(value) ? value : [value]).every((type) => TYPES.has(type)),
-      ],
+      `a type (${[...TYPES].join(', ')}) or a list of them`,
+      (value) => (Array.isArray(value) ? value : [value]).every((type) => TYPES.has(type)),
     ],
-    ['enum', ['a list of values', isList]],
-    ['required', ['a list of names', isNames]],
+  ],
+  ['enum', ['a list of values', isList]],
+  ['required', ['a list of names', isNames]],
+  [
+    'dependentRequired',
     [
-      'dependentRequired',
-      [
-        'an object of lists of names',
-        (value) => isObject(value) && Object.values(value).every(isNames),
-      ],
+      'an object of lists of names',
+      (value) => isObject(value) && Object.values(value).every(isNames),
     ],
-    ['uniqueItems', ['true or false', (value) => typeof value === 'boolean']],
-    ['multipleOf', ['a number above 0', (value) => typeof value === 'number' && value > 0]],
-    ['pattern', ['a string', (value) => typeof value === 'string']],
-    ...['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum'].map(
-      (keyword) => [keyword, ['a number', (value: Json) => typeof value === 'number']] as const,
-    ),
-    ...[
-      'minLength',
-      'maxLength',
-      'minItems',
-      'maxItems',
-      'minProperties',
-      'maxProperties',
-      'minContains',
-      'maxContains',
-    ].map(
-      (keyword) =>
-        [
-          keyword,
-          [
-            'a whole number from 0',
-            (value: Json) => Number.isInteger(value) && (value as number) >= 0,
-          ],
-        ] as const,
-    ),
-  ]);
+  ],
+  ['uniqueItems', ['true or false', (value) => typeof value === 'boolean']],
+  ['multipleOf', ['a number above 0', (value) => typeof value === 'number' && value > 0]],
+  ['pattern', ['a string', (value) => typeof value === 'string']],
+  ...[...BOUNDS.map(([keyword]) => keyword), 'minContains', 'maxContains']
+    .filter((keyword) => keyword !== 'multipleOf')
+    .map((keyword) => [keyword, /imum$/i.test(keyword) ? A_NUMBER : A_COUNT] as const),
+]);
 
 /**
  * Compiles a pattern, for example with `(pattern) => new RE2(pattern, 'u')`. Throws if the pattern
@@ -380,34 +364,12 @@ class Builder {
       add(hasType((Array.isArray(type) ? type : [type]) as readonly string[]));
     if (values !== undefined) add(isOneOf(values as readonly Json[]));
     if (Object.hasOwn(keywords, 'const')) add(isOneOf([keywords['const']!]));
-    add(numbers(number('minimum'), (value, bound) => value >= bound, 'at least'));
-    add(numbers(number('maximum'), (value, bound) => value <= bound, 'at most'));
-    add(numbers(number('exclusiveMinimum'), (value, bound) => value > bound, 'more than'));
-    add(numbers(number('exclusiveMaximum'), (value, bound) => value < bound, 'less than'));
-    add(numbers(number('multipleOf'), isMultiple, 'a multiple of'));
-    const matching =
-      pattern === undefined
-        ? undefined
-        : matches(pattern as string, this.#matcher(pattern as string, at('pattern')));
-    add(lengths(number('minLength'), number('maxLength'), matching) ?? matching);
-    add(
-      counts(
-        isList,
-        (value) => (value as readonly Json[]).length,
-        number('minItems'),
-        number('maxItems'),
-        'entries',
-      ),
-    );
-    add(
-      counts(
-        isObject,
-        (value) => Object.keys(value as Plain).length,
-        number('minProperties'),
-        number('maxProperties'),
-        'fields',
-      ),
-    );
+    for (const each of BOUNDS)
+      if (keywords[each[0]] !== undefined) add(bounded(each, keywords[each[0]] as number));
+    if (pattern !== undefined) {
+      const matcher = this.#matcher(pattern as string, at('pattern'));
+      add(matches(pattern as string, matcher, number('maxLength')));
+    }
     // Formats aren't checked, so it's open which of two branches with a format matches.
     if (keywords['format'] !== undefined) add((_, run) => (run.unsure = true));
     if (required !== undefined) add(requires(required as readonly string[]));

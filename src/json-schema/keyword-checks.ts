@@ -54,22 +54,11 @@ export function isOneOf(values: readonly Json[]): Check {
     run.fail(expected, value);
 }
 
-export function numbers(
-  bound: number | undefined,
-  holds: (value: number, bound: number) => boolean,
-  expected: string,
-): Check | undefined {
-  return bound === undefined
-    ? undefined
-    : (value, run) =>
-        typeof value !== 'number' || holds(value, bound) || run.fail(`${expected} ${bound}`, value);
-}
-
 /**
  * Returns true for an exact multiple, even of decimals: 19.99 is a multiple of 0.01, although
  * floating-point arithmetic disagrees.
  */
-export function isMultiple(value: number, divisor: number): boolean {
+function isMultiple(value: number, divisor: number): boolean {
   if (Number.isSafeInteger(value) && Number.isSafeInteger(divisor)) return value % divisor === 0;
   const [[a, aPower], [b, bPower]] = [decimal(value), decimal(divisor)];
   const power = Math.min(aPower, bPower);
@@ -82,62 +71,66 @@ function decimal(value: number): readonly [digits: bigint, power: number] {
   return [BigInt(whole + fraction), Number(power) - fraction.length];
 }
 
-/** @param then Checks the pattern. Not called for strings that are too long. */
-export function lengths(min = 0, max = Infinity, then: Check = () => true): Check | undefined {
-  if (min === 0 && max === Infinity) return undefined;
-  return (value, run, seen) => {
-    if (typeof value !== 'string') return true;
-    if (value.length >= 2 * min && value.length <= max) return then(value, run, seen);
-    run.spend(value.length >> 4);
-    let length = value.length;
-    for (let index = 0; index + 1 < value.length; index++) {
-      if (
-        (value.charCodeAt(index) & 0xfc00) === 0xd800 &&
-        (value.charCodeAt(index + 1) & 0xfc00) === 0xdc00
-      ) {
-        length--;
-        index++;
-      }
-    }
-    if (length >= min && length <= max) return then(value, run, seen);
-    return run.fail(
-      length < min ? `at least ${characters(min)}` : `at most ${characters(max)}`,
-      value,
-      ` (${characters(length)})`,
-    );
+/** A keyword that compares a number with a part of the value, such as its length. */
+type Bound = readonly [
+  keyword: string,
+  /** Returns `undefined` for values to which the keyword doesn't apply. */
+  measure: (value: Json) => number | undefined,
+  holds: (measured: number, bound: number) => boolean,
+  expected: string,
+  unit?: string,
+];
+
+const isAtLeast = (measured: number, bound: number) => measured >= bound;
+const isAtMost = (measured: number, bound: number) => measured <= bound;
+const number = (value: Json) => (typeof value === 'number' ? value : undefined);
+const entries = (value: Json) => (Array.isArray(value) ? value.length : undefined);
+const fields = (value: Json) => (isObject(value) ? Object.keys(value).length : undefined);
+
+/** Returns the number of characters of a text. A surrogate pair is one character. */
+function characters(value: Json): number | undefined {
+  if (typeof value !== 'string') return undefined;
+  return value.length - (value.match(/[\uD800-\uDBFF][\uDC00-\uDFFF]/g)?.length ?? 0);
+}
+
+/** The keywords whose values are numbers. */
+export const BOUNDS: readonly Bound[] = [
+  ['minimum', number, isAtLeast, 'at least'],
+  ['maximum', number, isAtMost, 'at most'],
+  ['exclusiveMinimum', number, (value, bound) => value > bound, 'more than'],
+  ['exclusiveMaximum', number, (value, bound) => value < bound, 'less than'],
+  ['multipleOf', number, isMultiple, 'a multiple of'],
+  ['minLength', characters, isAtLeast, 'at least', 'character'],
+  ['maxLength', characters, isAtMost, 'at most', 'character'],
+  ['minItems', entries, isAtLeast, 'at least', 'entry'],
+  ['maxItems', entries, isAtMost, 'at most', 'entry'],
+  ['minProperties', fields, isAtLeast, 'at least', 'field'],
+  ['maxProperties', fields, isAtMost, 'at most', 'field'],
+];
+/** Returns the check of one of `BOUNDS`. */
+export function bounded([, measure, holds, expected, unit]: Bound, bound: number): Check {
+  return (value, run) => {
+    const measured = measure(value);
+    if (measured === undefined) return true;
+    if (unit !== undefined) run.spend(measured >> 4);
+    if (holds(measured, bound)) return true;
+    const after = unit === 'character' ? ` (${counted(measured, unit)})` : '';
+    return run.fail(`${expected} ${counted(bound, unit)}`, value, after);
   };
 }
 
-function characters(count: number): string {
-  return `${count} ${count === 1 ? 'character' : 'characters'}`;
+function counted(count: number, unit: string | undefined): string {
+  if (unit === undefined) return String(count);
+  return `${count} ${count === 1 ? unit : `${unit.replace(/y$/, 'ie')}s`}`;
 }
 
-export function matches(pattern: string, matcher: Matcher): Check {
+/** @param maxLength Longer texts are refused anyway, so the pattern doesn't run on them. */
+export function matches(pattern: string, matcher: Matcher, maxLength = Infinity): Check {
   return (value, run) => {
-    if (typeof value !== 'string') return true;
+    if (typeof value !== 'string' || value.length > 2 * maxLength) return true;
     if (matcher === undefined) return (run.unsure = true);
     run.spend(value.length >> 4);
     return matcher(value) || run.fail(`text that matches ${clip(pattern, MAX_LISTED)}`, value);
-  };
-}
-
-export function counts(
-  isKind: (value: Json) => boolean,
-  count: (value: Json) => number,
-  min = 0,
-  max = Infinity,
-  of: string,
-): Check | undefined {
-  if (min === 0 && max === Infinity) return undefined;
-  return (value, run) => {
-    if (!isKind(value)) return true;
-    const found = count(value);
-    // Counting an object's members requires listing them, but a list knows its length.
-    run.spend(isKind === isObject ? found : 1);
-    return (
-      (found >= min && found <= max) ||
-      run.fail(found < min ? `at least ${min} ${of}` : `at most ${max} ${of}`, value)
-    );
   };
 }
 

@@ -35,8 +35,9 @@ const RENAMED: Readonly<Record<string, string>> = {
  * 2020-12 stays the same. Annotations of a wrong type and empty lists are left out.
  *
  * References follow the keywords that are renamed. If a reference points to a keyword that isn't
- * part of JSON Schema (`#/components/…`), its target is copied to `$defs`. An unknown draft stays,
- * and `compileJsonSchema` refuses it.
+ * part of JSON Schema (`#/components/…`), or to one of `definitions` whose name is also in `$defs`,
+ * its target is copied to `$defs` under a free name. An unknown draft stays, and
+ * `compileJsonSchema` refuses it.
  *
  * @param schema Plain data, at most 64 levels deep.
  */
@@ -87,6 +88,10 @@ class Conversion {
   /** Converts the schemas in a keyword's value. */
   #valueOf(keyword: string, value: Json, dialect: Dialect): Json {
     const kind = SUBSCHEMAS.get(keyword);
+    if (keyword === 'pattern' && typeof value === 'string')
+      return value.replace(/\\(.)/gs, (pair, each: string) =>
+        /[:;@#%&,<>="'!~_]/.test(each) ? each : pair,
+      );
     if (kind === undefined)
       return keyword === 'type' || keyword === 'required' ? unique(value) : value;
     if (Array.isArray(value)) return value.map((each) => this.#schema(each as Json, dialect));
@@ -104,7 +109,9 @@ class Conversion {
     for (let at = 0; at < steps.length; at++) {
       const step = steps[at]!;
       const kind = SUBSCHEMAS.get(step);
-      if (kind === undefined) return address === '' ? this.#copy(reference) : reference;
+      const twin = [...steps.slice(0, at), '$defs', ...steps.slice(at + 1, at + 2)].join('/');
+      if (kind === undefined || (step === 'definitions' && pointedAt(this.#root, `#/${twin}`)))
+        return address === '' ? this.#copy(reference) : reference;
       const isListed = kind === 'one-or-list' && /^\d+$/.test(steps[at + 1] ?? '');
       renamed.push(isListed ? 'prefixItems' : (RENAMED[step] ?? step));
       if (isListed || kind === 'list' || kind === 'map') renamed.push(...steps.slice(++at, at + 1));

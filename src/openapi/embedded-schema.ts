@@ -31,12 +31,17 @@ const FILE = Object.freeze({
  *
  * Definitions are copied breadth-first, until the schema has 64 KiB. Definitions beyond that limit,
  * and references that are external or dangling, allow any value. Nothing outside the document is
- * read. Fields marked `readOnly` are omitted, because requests don't contain them. Binary strings
- * become objects that contain a file.
+ * read. Fields marked `readOnly` are omitted, because requests don't contain them.
  *
  * @param report Called with a sentence about each part that the copy lacks.
+ * @param hasFiles If true, binary strings become objects that contain a file. JSON has no files.
  */
-export function embedSchema(root: Part, source: Part, report: (change: string) => void): Part {
+export function embedSchema(
+  root: Part,
+  source: Part,
+  report: (change: string) => void,
+  hasFiles: boolean,
+): Part {
   const $defs: Record<string, unknown> = {};
   const names = new Map<string, string>();
   let left = MOST_CHARACTERS;
@@ -79,7 +84,7 @@ export function embedSchema(root: Part, source: Part, report: (change: string) =
       else copy['allOf'] = [...listOf(copy['allOf']), { anyOf }];
     }
     if (keywords['x-nullable'] === true) copy['nullable'] = true;
-    if (isFile(value)) return { ...FILE, ...pick(copy, 'description') };
+    if (hasFiles && isFile(value)) return { ...FILE, ...pick(copy, 'description') };
     return typeof $ref === 'string' ? { ...copy, ...referTo($ref) } : copy;
   }
 

@@ -123,15 +123,22 @@ function readOperation(root: Part, path: string, method: string, item: Part): Op
   const own = partAt(root, item[method]);
   const given = parametersOf(root, item, own);
   const requestBody = requestBodyOf(root, own, given);
-  const [body, bodySchema] = readBody(root, requestBody);
+  const described = readBody(root, requestBody);
+  const [body, bodySchema] = /^(?:get|head)$/.test(method) ? [] : described;
   const input = new Input(root, body && { body: bodySchema });
-  if (body && requestBody['required'] === true) input.required.push('body');
+  // Some documents describe an empty form, which says nothing.
+  const isEmptyForm =
+    Object.keys(partAt({}, described[1]?.['properties'] ?? { a: 1 })).length === 0;
+  if (body !== described[0] && !isEmptyForm)
+    input.leaveOut(`Expected ${method.toUpperCase()} without a body, got one.`, requestBody);
+  else if (body && requestBody['required'] === true) input.required.push('body');
   for (const parameter of given) if (!IN_BODY.test(String(parameter['in']))) input.add(parameter);
   const { properties, required, parameters, changes } = input;
   const inputSchema = embedSchema(
     root,
     { type: 'object', properties, required, additionalProperties: false },
     (change) => void changes.push(change),
+    body?.kind === 'multipart' || body?.kind === 'binary',
   );
   const refused = otherServer(root, item, own) ?? input.refused ?? undeclared(path, parameters);
   const [summary, details] = [plainText(own['summary']), plainText(own['description'])];
@@ -171,19 +178,24 @@ class Input {
   }
 
   add(given: Part): void {
-    // A request without a part of its path would go to another place.
-    const isRequired = given['required'] === true || given['in'] === 'path';
     const wrong = wrongParameter(given);
-    if (wrong !== undefined) {
-      if (isRequired) this.refused ??= wrong;
-      else this.changes.push(`${wrong} It's left out.`);
-      return;
-    }
+    if (wrong !== undefined) return this.leaveOut(wrong, given);
     const parameter = readParameter(given, this.properties);
     this.properties[parameter.argument] = schemaOf(given);
-    if (isRequired) this.required.push(parameter.argument);
+    if (isNeeded(given)) this.required.push(parameter.argument);
     this.parameters.push(parameter);
   }
+
+  /** Leaves out a part of the request, or refuses the operation if the part is required. */
+  leaveOut(reason: string, part: Part): void {
+    if (isNeeded(part)) this.refused ??= reason;
+    else this.changes.push(`${reason} It's left out.`);
+  }
+}
+
+/** A request without a part of its path would go to another place. */
+function isNeeded(part: Part): boolean {
+  return part['required'] === true || part['in'] === 'path';
 }
 
 /** Explains which part of a path no parameter fills, or returns `undefined`. */

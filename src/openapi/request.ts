@@ -37,7 +37,8 @@ export function requestFor(operation: Callable, baseUrl: URL, input: Input): Api
     else headers.set(parameter.name, headerValue(parameter, line));
   }
   const url = new URL(`${baseUrl.origin}${baseUrl.pathname.replace(/\/$/, '')}${path}`);
-  url.search = new URLSearchParams(query).toString();
+  // Some paths have a query of their own: `/users/{id}/expire?temporary=true`.
+  for (const [name, text] of query) url.searchParams.append(name, text);
   if (!isInside(url, baseUrl)) throw outside(operation.name);
   const { body } = operation;
   if (body === undefined || input['body'] === undefined)
@@ -201,7 +202,7 @@ function isFile(value: unknown): value is Input {
 }
 
 function bytesOf({ text, base64 }: Input): Uint8Array<ArrayBuffer> {
-  return base64 === undefined
-    ? new TextEncoder().encode(textOf(text ?? ''))
-    : new Uint8Array(Buffer.from(textOf(base64), 'base64'));
+  if (base64 !== undefined) return new Uint8Array(Buffer.from(textOf(base64), 'base64'));
+  if (text !== undefined) return new TextEncoder().encode(textOf(text));
+  throw new ToolError('INVALID_INPUT', expectedGot('a file with text or base64', 'neither'));
 }

@@ -50,15 +50,21 @@ export function inferAxes(declared: DeclaredMetadata): {
     allowParallel: declared.allowParallel ?? isParallelizable({ accessMode, executionCategory }),
     reads:
       declared.reads ??
-      (declared.executionCategory === ExecutionCategory.COMPUTE ? [] : FLOW_LABELS),
+      (declared.executionCategory === ExecutionCategory.COMPUTE ? NOTHING : FLOW_LABELS),
     sends: declared.sends ?? sendsFrom(accessMode, declared),
   };
   const inferred = (Object.keys(axes) as (keyof Axes)[]).filter(
     (axis) => declared[axis] === undefined,
   );
-  return { axes, inferred };
+  const key = inferred.join();
+  if (!LISTS.has(key)) LISTS.set(key, Object.freeze(inferred));
+  return { axes, inferred: LISTS.get(key)! };
 }
 
+/** The lists of inferred axes by their content. Thousands of tools share a few of them. */
+const LISTS = new Map<string, readonly (keyof Axes)[]>();
+
+const NOTHING: readonly FlowLabel[] = Object.freeze([]);
 const READING: ReadonlySet<SideEffect> = new Set([
   SideEffect.NONE,
   SideEffect.READ_EXTERNAL_SERVICE,

@@ -44,6 +44,9 @@ export interface ToolMetadata
   readonly digest: string;
 }
 
+/** The default values, frozen so that all tools can share them. */
+const SHARED = cloneFrozen(DEFAULTS);
+
 /** A tool's options in two forms: as declared by the author, and resolved. */
 export interface ResolvedOptions {
   readonly declared: ToolOptions;
@@ -79,7 +82,7 @@ export function resolveMetadata(
     );
   const { execute, ...others } = references;
   const { axes, inferred } = inferAxes(declared);
-  const data = cloneFrozen({ ...DEFAULTS, ...declared, ...axes, inferred });
+  const data = Object.freeze({ ...SHARED, ...declared, ...axes, inferred });
   // Functions can't be hashed, so the digest only covers which functions a tool has.
   const functions = FUNCTION_OPTIONS.filter((option) => others[option] !== undefined);
   // The digest also covers the schema's source, which determines which patterns are enforced.

@@ -24,8 +24,12 @@ function faultsOf(schema: object, compile = false): readonly string[] {
   }
 }
 
-/** What ajv 8.20 says of three valid schemas of the suite before and after the conversion. */
-const OWN_FAULTS = /^Maximum call stack size exceeded$/;
+/** Valid schemas that ajv 8.20 can't compile, neither before nor after the conversion. */
+const TOO_DEEP_FOR_AJV = [
+  'draft2020-12/ref.json: refs with relative uris and defs',
+  'draft2020-12/ref.json: relative refs with absolute uris and defs',
+  'draft2020-12/ref.json: URN ref with nested pointer ref',
+].map((schema) => `${schema}: Maximum call stack size exceeded`);
 
 function converted(schema: JsonSchema): JsonSchema {
   return jsonSchemaOf(schema, 'output');
@@ -66,6 +70,42 @@ const CASES: readonly (readonly [what: string, old: JsonSchema, modern: JsonSche
       components: { schemas: { A: { items: [true] } } },
       $defs: { A: { prefixItems: [true] } },
     },
+  ],
+  [
+    'definitions and $defs with the same names',
+    {
+      properties: {
+        a: { $ref: '#/definitions/A' },
+        b: { $ref: '#/$defs/A' },
+        c: { $ref: '#/definitions/C' },
+        d: { $ref: '#/definitions/A/properties/x' },
+      },
+      $defs: { A: { type: 'string' }, A_: {} },
+      definitions: {
+        A: { properties: { x: { type: 'null' }, y: { $ref: '#/definitions/A' } } },
+        C: { type: 'boolean' },
+      },
+    },
+    {
+      properties: {
+        a: { $ref: '#/$defs/A__' },
+        b: { $ref: '#/$defs/A' },
+        c: { $ref: '#/$defs/C' },
+        d: { $ref: '#/$defs/x' },
+      },
+      $defs: {
+        A: { type: 'string' },
+        A_: {},
+        A__: { properties: { x: { type: 'null' }, y: { $ref: '#/$defs/A__' } } },
+        C: { type: 'boolean' },
+        x: { type: 'null' },
+      },
+    },
+  ],
+  [
+    'escapes that Unicode patterns refuse',
+    { type: 'string', pattern: String.raw`^[\w\-\:]+\_\\:$` },
+    { type: 'string', pattern: String.raw`^[\w\-:]+_\\:$` },
   ],
   [
     'dependencies',
@@ -190,11 +230,10 @@ describe(`schemas that leave the program${skipped}`, () => {
         if (isToolError(error, 'INVALID_METADATA')) return []; // Refused, so it doesn't leave.
         throw error;
       }
-      return faultsOf(converted(schema), true)
-        .filter((fault) => !OWN_FAULTS.test(fault))
-        .map((fault) => `${description}: ${fault}`);
+      return faultsOf(converted(schema), true).map((fault) => `${file}: ${description}: ${fault}`);
     });
-    expect(faults).toEqual([]);
+    const known = TOO_DEEP_FOR_AJV.filter((fault) => fault.startsWith(`${file}:`));
+    expect(faults.sort()).toEqual(known.sort());
   });
 
   it.skipIf(!HAS_DATA).each(['slack', 'digitalocean', 'kubernetes', 'stripe', 'github'])(

@@ -52,7 +52,7 @@ export async function serveDocument(
 }
 
 function fits(template: string, path: string): boolean {
-  const [wanted, given] = [template.split('/'), path.split('/')];
+  const [wanted, given] = [template.replace(/\?.*/, '').split('/'), path.split('/')];
   return (
     wanted.length === given.length &&
     wanted.every((part, index) => part.startsWith('{') || part === given[index])

@@ -625,6 +625,57 @@ function withForm(parameters: readonly object[], more: object = {}) {
   };
 }
 
+describe('paths', () => {
+  it('keep a query of their own', async () => {
+    const { call, server } = await served({
+      ...withOperation({}),
+      paths: {
+        '/a?sure=true': {
+          get: { operationId: 'a', parameters: [{ name: 'q', in: 'query', schema: {} }] },
+        },
+      },
+    });
+    await call('a', { q: 'x y' });
+    await call('a');
+    expect(server.seen.map(({ url }) => url)).toEqual(['/a?sure=true&q=x+y', '/a?sure=true']);
+  });
+});
+
+describe('files', () => {
+  const binary = { type: 'string', format: 'binary' };
+
+  it('are text in JSON and in parameters, which have no files', async () => {
+    const { call, server } = await served(
+      withOperation(
+        {
+          operationId: 'a',
+          parameters: [{ name: 'q', in: 'query', schema: binary }],
+          requestBody: {
+            content: {
+              'application/json': { schema: { type: 'object', properties: { data: binary } } },
+            },
+          },
+        },
+        'post',
+      ),
+    );
+    expect(await call('a', { q: 'x', body: { data: 'y' } })).toMatchObject({ status: 'ok' });
+    expect(server.seen[0]).toMatchObject({ url: '/a?q=x', body: '{"data":"y"}' });
+  });
+
+  it('are refused as a body if they have no content', async () => {
+    const { call, server } = await served(
+      withOperation(
+        { operationId: 'a', requestBody: { content: { 'application/cbor': {} } } },
+        'post',
+      ),
+    );
+    expect(await call('a', { body: {} })).toMatchObject({ code: 'INVALID_INPUT' });
+    expect(await call('a', { body: { text: 'x' } })).toMatchObject({ status: 'ok' });
+    expect(server.seen.map(({ body }) => body)).toEqual(['x']);
+  });
+});
+
 describe('forms', () => {
   it('of Swagger 2 keep what the document says about their fields', async () => {
     const { registry } = await load(
@@ -713,6 +764,30 @@ describe('forms', () => {
 });
 
 describe('operations as people write them', () => {
+  it('of GET have no body, because HTTP clients do not send one', async () => {
+    const content = { 'application/json': { schema: { type: 'object' } } };
+    const { registry, findings, call, server } = await served({
+      ...withOperation({}),
+      paths: {
+        '/a': { get: { operationId: 'a', requestBody: { content } } },
+        '/b': { get: { operationId: 'b', requestBody: { content, required: true } } },
+        '/c': {
+          get: {
+            operationId: 'c',
+            requestBody: { content: { 'application/json': { schema: { properties: {} } } } },
+          },
+        },
+      },
+    });
+    expect([...registry].map(({ name }) => name)).toEqual(['a', 'c']);
+    expect(findings.map(({ tool, message }) => `${tool}: ${message}`)).toEqual([
+      "a: Expected GET without a body, got one. It's left out.",
+      'b: Expected GET without a body, got one.',
+    ]);
+    expect(await call('a')).toMatchObject({ status: 'ok' });
+    expect(server.seen).toHaveLength(1);
+  });
+
   it('never disappear without a finding', async () => {
     const { registry, findings } = await load({
       ...withOperation({}),
