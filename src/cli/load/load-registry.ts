@@ -40,7 +40,15 @@ type LoadContext = Pick<Context<ToolPlaces>, 'terminal' | 'cwd' | 'imports' | 'o
  */
 export async function withTools(
   context: LoadContext,
-  { exitsByResult = false, ...choice }: LoadChoice & { readonly exitsByResult?: boolean },
+  {
+    exitsByResult = false,
+    canWait = false,
+    ...choice
+  }: LoadChoice & {
+    readonly exitsByResult?: boolean;
+    /** True if MCP servers may come up later. */
+    readonly canWait?: boolean;
+  },
   work: (loaded: LoadedRegistry) => number | void | Promise<number | void>,
 ): Promise<number> {
   const { terminal } = context;
@@ -48,7 +56,8 @@ export async function withTools(
   const { registry, problems, leftOut, close } = loaded;
   try {
     reportProblems(terminal, problems);
-    if (registry.size === 0) throw new ToolError('NOT_A_TOOL', 'No tools were loaded.');
+    if (registry.size === 0 && !(canWait && loaded.discovery?.status().length))
+      throw new ToolError('NOT_A_TOOL', 'No tools were loaded.');
     if (leftOut !== undefined)
       terminal.err(paint('dim', plainLine(`skipped: ${leftOut} (to include them, use --persona)`)));
     const code = (await work(loaded)) ?? EXIT.ok;
@@ -126,11 +135,9 @@ export async function loadRegistry(
     { terminal, cwd, options: { mcp } },
     onElicit,
   );
-  if (registry.size === 0) discovery.follow(registry);
-  const own = [...registry].map(({ definition }) => discovery.complete(definition));
-  registry.registerAll(own, { replace: true });
-  add(served);
-  return { ...loaded, ...described, problems, fileOf, close: () => discovery.close() };
+  discovery.follow(registry);
+  problems.push(...served.problems);
+  return { ...loaded, ...described, problems, fileOf, discovery, close: () => discovery.close() };
 }
 
 /**
