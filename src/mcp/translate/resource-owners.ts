@@ -84,7 +84,9 @@ export class ResourceOwners {
     for (const { server, templates } of this.#servers)
       for (const template of templates) {
         if (!isMadeBy(template, uri) || !this.counts(server, template)) continue;
-        const literal = template.replace(/\{[^{}]*\}/g, '').length;
+        // Of two equal lengths, `{id}` is more specific than `{+rest}`, which also matches slashes.
+        const isWide = /\{[^\w]/.test(template);
+        const literal = template.replace(/\{[^{}]*\}/g, '').length + (isWide ? 0 : 0.5);
         if (literal > best.literal) best = { literal, servers: new Set([server]) };
         else if (literal === best.literal) best.servers.add(server);
       }

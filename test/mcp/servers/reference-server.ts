@@ -5,6 +5,7 @@ import {
   ResourceTemplate,
 } from '@modelcontextprotocol/server';
 import { StdioServerTransport } from '@modelcontextprotocol/server/stdio';
+import { setTimeout } from 'node:timers/promises';
 import { z } from 'zod';
 
 // A server with everything that the official conformance suite asks for, made with the official SDK. The
@@ -65,11 +66,13 @@ function addTalkingTools(server: McpServer): void {
     { description: 'Tells of its progress', inputSchema: nothing },
     async (_, { mcpReq }) => {
       const progressToken = mcpReq._meta?.progressToken;
-      for (const progress of progressToken === undefined ? [] : [0, 50, 100])
+      for (const progress of progressToken === undefined ? [] : [0, 50, 100]) {
         await mcpReq.notify({
           method: 'notifications/progress',
           params: { progressToken: progressToken!, progress, total: 100 },
         });
+        await setTimeout(50); // The suite asks for it. The SDK's client drops progress that arrives with the result.
+      }
       return { content: [text('done')] };
     },
   );
