@@ -10,6 +10,7 @@ export type {
   McpDiscoveryOptions,
   McpServerStatus,
   PinGuard,
+  ServerMessage,
 } from './mcp/discovery/discovery-options.js';
 export {
   createMcpServer,

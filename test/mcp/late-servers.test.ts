@@ -90,15 +90,9 @@ it("a registry's own tools keep their names while a discovery is followed, and s
   const discovery = discover({ mcpServers: { demo: demo.start } });
   await discovery.refresh();
   const registry = new ToolMetadataRegistry();
-  const own = (name: string, execute?: () => string) =>
-    defineTool({
-      name,
-      description: 'Own',
-      inputSchema: { type: 'object' },
-      ...(execute && { execute }),
-    });
-  registry.register(own('mcp.demo.mine', () => 'own'));
-  registry.register(own('mcp.demo.read'));
+  const own = { description: 'Own', inputSchema: { type: 'object' } } as const;
+  registry.register(defineTool({ ...own, name: 'mcp.demo.mine', execute: () => 'own' }));
+  registry.register(defineTool({ ...own, name: 'mcp.demo.read', providers: [] } as never));
   const { change } = followed(discovery, registry);
   expect(registry.require('mcp.demo.mine').definition.execute?.({}, {})).toBe('own');
   expect(registry.require('mcp.demo.read')).toMatchObject({ description: 'Own' });

@@ -37,7 +37,7 @@ it.each([
   ['users://1/profile', 'wide', 'a URI whose scheme only one server has'],
   ['notes:1', 'docs', 'a URI without a host whose scheme only one server has'],
   ['file:///etc/passwd', undefined, 'a URI that only {+any} matches'],
-])('%s belongs to %s: %s', (uri, server) => {
+])('%s belongs to %s: %s', (uri, server, _why) => {
   expect(owners.find(uri)?.server).toBe(server);
 });
 

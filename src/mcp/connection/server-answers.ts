@@ -149,8 +149,11 @@ function causesOf(error: unknown): readonly Readonly<Record<string, unknown>>[] 
 
 /** Returns the error codes of causes. */
 function codesOf(causes: readonly Readonly<Record<string, unknown>>[]): readonly string[] {
+  // The SDK's older transport has the code in the message only.
   return causes
-    .map(({ code }) => code)
+    .flatMap(({ code, event, message }) =>
+      event === undefined ? [code] : [/\bE[A-Z]{4,}\b/.exec(String(message))?.[0]],
+    )
     .filter((code) => typeof code === 'string' && /^[A-Z][A-Z0-9_]{1,40}$/.test(code)) as string[];
 }
 
@@ -188,7 +191,9 @@ export function callResult(result: unknown, saysAll = false): ToolResult {
       ? []
       : [JSON.stringify(structuredContent)];
   if (isError === true) return fail(failureText([...texts, ...unsaid]));
-  const value = structuredContent ?? (texts.length === 0 ? null : texts.join('\n'));
+  const isForUser = blocks.length > 0 && blocks.every(({ part }) => !isForModel(part));
+  const said = texts.length === 0 ? (isForUser ? FOR_USER : null) : texts.join('\n');
+  const value = structuredContent ?? said;
   const isSaid = ({ part, text }: (typeof blocks)[number]) =>
     structuredContent === undefined
       ? typeof text === 'string' && part.audience === undefined
@@ -207,6 +212,9 @@ export function callResult(result: unknown, saysAll = false): ToolResult {
           ],
   });
 }
+
+/** The value of a result that says nothing to models. */
+const FOR_USER = 'The result is for the user only.';
 
 function isJsonOf(value: Json, text: unknown): boolean {
   try {

@@ -15,7 +15,6 @@ import {
   ANYTHING,
   McpConnection,
   type McpConnectionOptions,
-  type RawListing,
 } from '../connection/mcp-connection.js';
 import { resourceTools, type ResourceTools } from '../connection/resource-tools.js';
 import {
@@ -26,16 +25,18 @@ import {
   inAnySession,
 } from '../connection/server-answers.js';
 import type { Session } from '../connection/session.js';
-import { boundedFetch, type Credentials } from '../connection/transports.js';
+import type { Credentials } from '../connection/transports.js';
 import type { LoginStore } from '../login/login-store.js';
 import { isLoginNeeded, labelOf, unavailable } from '../login/server-errors.js';
-import { ServerLogin } from '../login/server-login.js';
+import type { ServerLogin } from '../login/server-login.js';
 import type { ServerListing } from '../pins/definition-changes.js';
 import type { McpServerSettings, McpSettings } from '../settings/read-mcp-settings.js';
 import { findingOf, quoted, type McpFinding } from '../translate/foreign-text.js';
 import { isAllowed } from '../translate/tool-names.js';
-import { screenedInstructions, type ScreenedInstructions } from '../translate/instructions.js';
+import { screenedInstructions } from '../translate/instructions.js';
 import type { ServerUris } from '../translate/resource-owners.js';
+import { headersOf, loginAt } from './server-credentials.js';
+import { NO_URIS, type Failure, type Known, type Listing, type State } from './server-state.js';
 import type {
   HeadersFor,
   McpChange,
@@ -71,24 +72,6 @@ interface DiscoveredServerOptions extends Omit<
   readonly isFollowed: () => boolean;
 }
 
-interface Listing extends RawListing {
-  readonly ownTools: ResourceTools;
-  readonly uris: Omit<ServerUris, 'server'>;
-  readonly screened: ScreenedInstructions;
-  /** Time at which the tools were listed, in milliseconds since 1970. */
-  readonly at: number;
-}
-
-const NO_URIS: Omit<ServerUris, 'server'> = { uris: [], templates: [] };
-
-interface Failure {
-  readonly error: unknown;
-  readonly reason: string;
-  readonly failures: number;
-  /** End of the backoff, in milliseconds since 1970. */
-  readonly nextAttemptAt: number;
-}
-
 /**
  * Maximum number of listings that one call waits for. Without a limit, a server that keeps
  * announcing changes would block the call forever.
@@ -98,24 +81,6 @@ const MOST_LISTINGS = 2;
 const CHANGE_GAP_MS = 250;
 /** Maximum number of tools whose name or first definition is remembered. */
 const MOST_REMEMBERED = 10_000;
-
-/** What is known of a server since its last listing. It stays in use while the server is down. */
-interface Known {
-  readonly listing: Listing;
-  readonly table: ToolTable;
-}
-
-/** What a server is doing. `listing` keeps the failure before it, until it succeeds. */
-type State =
-  | { readonly is: 'idle' | 'ready' | 'closed' }
-  | {
-      readonly is: 'listing';
-      readonly done: Promise<void>;
-      failure: Failure | undefined;
-      /** The listing that follows this one. */
-      again?: Promise<void>;
-    }
-  | { readonly is: 'failed'; readonly failure: Failure };
 
 /** One server: its last listing, the time of the next listing, and the calls to its tools. */
 export class DiscoveredServer {
@@ -176,11 +141,6 @@ export class DiscoveredServer {
   /** The server's instructions for models, unless they hide something or steer models. */
   get instructions(): string | undefined {
     return this.#known?.listing.screened.text;
-  }
-
-  /** True until the server has listed its tools. */
-  get isAwaited(): boolean {
-    return this.#known === undefined && this.#state.is !== 'closed';
   }
 
   get findings(): readonly McpFinding[] {
@@ -326,7 +286,8 @@ export class DiscoveredServer {
         return this.#withoutSecrets(callFailure(error, this.server.name, sdk));
       } catch (readable) {
         // Records in the status that the login has ended.
-        if (isLoginNeeded(readable) && readable !== this.#failure?.error) this.#failLogin(readable);
+        const isNews = isLoginNeeded(readable) && readable !== this.#failure?.error;
+        if (isNews && this.#state.is !== 'listing') this.#state = this.#failedState(readable);
         throw readable;
       }
     }
@@ -618,10 +579,6 @@ export class DiscoveredServer {
     };
   }
 
-  #failLogin(error: ToolError): void {
-    if (this.#state.is !== 'listing') this.#state = this.#failedState(error);
-  }
-
   /**
    * Schedules another listing of the tools. It waits a moment, so that many changes cause a single
    * listing.
@@ -639,33 +596,5 @@ export class DiscoveredServer {
     if (this.#state.is === 'closed') return;
     this.#cancelTimer?.();
     this.#cancelTimer = this.#options.clock.after(Math.max(0, ms), work, { background: true });
-  }
-}
-
-/** Returns the login for an HTTP server whose settings contain no token. */
-function loginAt(
-  { name, transport }: McpServerSettings,
-  { clock, env, logins, packages }: DiscoveredServerOptions,
-): ServerLogin | undefined {
-  if (transport.kind !== 'http' && transport.kind !== 'sse') return undefined;
-  const hasToken = Object.keys(transport.headers).some((key) => /^authorization$/i.test(key));
-  return hasToken && transport.oauth === undefined
-    ? undefined
-    : new ServerLogin({
-        ...{ server: name, transport, clock, env, store: logins },
-        sdk: packages.client,
-        fetch: boundedFetch(),
-      });
-}
-
-/**
- * Asks the program for a request's headers.
- * @throws ToolError `PROVIDER_UNAVAILABLE`, without the program's error text.
- */
-async function headersOf(headersFor: HeadersFor, server: string): Promise<Headers> {
-  try {
-    return new Headers(await headersFor(server));
-  } catch (error) {
-    throw unavailable(`The \`headers\` function failed for ${labelOf(server)}.`, error);
   }
 }

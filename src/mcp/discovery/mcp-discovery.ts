@@ -189,7 +189,9 @@ export class McpDiscovery {
 
   /** Returns true if a server may still offer resources or prompts, because it hasn't answered. */
   awaits(offer: 'resources' | 'prompts'): boolean {
-    return [...this.#active.values()].some(({ server, isAwaited }) => server[offer] && isAwaited);
+    return [...this.#active.values()].some(
+      ({ server, status }) => server[offer] && status.lastDiscoveredAt === null,
+    );
   }
 
   /** The names and categories of tools that a gateway always lists, from the settings. */

@@ -21,7 +21,7 @@ interface OpenQuestion extends RelayedQuestion {
 }
 
 /** The client that made a call, and how to reach it. */
-export interface CallingClient {
+interface CallingClient {
   /** Equal for all calls of one client. */
   readonly client: unknown;
   /** The server whose tool runs. */

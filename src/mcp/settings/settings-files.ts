@@ -3,7 +3,7 @@ import { isPlainObject, mapValues } from '../../core/plain-data.js';
 type Values = Readonly<Record<string, unknown>>;
 
 /** A settings file, with its servers under the key `servers`. */
-export interface SettingsFile {
+interface SettingsFile {
   readonly values: Values;
   /** True for a file of another program, which is enabled unless it says otherwise. */
   readonly isForeign: boolean;

@@ -5,7 +5,7 @@ import {
   ResourceTemplate,
 } from '@modelcontextprotocol/server';
 import { StdioServerTransport } from '@modelcontextprotocol/server/stdio';
-import { setTimeout } from 'node:timers/promises';
+import { setTimeout as pause } from 'node:timers/promises';
 import { z } from 'zod';
 
 // A server with everything that the official conformance suite asks for, made with the official SDK. The
@@ -71,7 +71,7 @@ function addTalkingTools(server: McpServer): void {
           method: 'notifications/progress',
           params: { progressToken: progressToken!, progress, total: 100 },
         });
-        await setTimeout(50); // The suite asks for it. The SDK's client drops progress that arrives with the result.
+        await pause(50); // The suite asks for it. The SDK's client drops progress that arrives with the result.
       }
       return { content: [text('done')] };
     },
