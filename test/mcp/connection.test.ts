@@ -347,6 +347,13 @@ describe('WebSocket servers', () => {
   });
 });
 
+it('an address that ends in /sse and has no type is tried with the older transport', async () => {
+  const { url } = await NetworkServer.start('sse');
+  const discovery = discover({ mcpServers: { old: { url } } });
+  await discovery.refresh();
+  expect(discovery.status()).toMatchObject([{ state: 'ready', era: 'legacy' }]);
+});
+
 it('a missing ws package fails only the server that needs it, and a missing SDK fails the refresh before any server starts', async () => {
   const demo = new Demo('pid');
   const settings = {

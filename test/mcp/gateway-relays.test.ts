@@ -85,14 +85,18 @@ async function gateway(options: McpServerOptions = {}, settings: object = {}) {
   const up = await upstream();
   const registry = new ToolMetadataRegistry();
   const executor = new ToolExecutor({ registry });
-  let server: McpToolServer;
+  const made: { server?: McpToolServer } = {};
   const discovery = discover(
     { mcpServers: { up: { command: 'up', ...READS, ...settings } } },
-    { packages: up.packages, elicitUrls: true, onElicit: (...asked) => server.onElicit(...asked) },
+    {
+      packages: up.packages,
+      elicitUrls: true,
+      onElicit: (...asked) => made.server!.onElicit(...asked),
+    },
   );
   await discovery.refresh();
   discovery.follow(registry);
-  server = createMcpServer(registry, { executor, discovery, ...options });
+  const server = (made.server = createMcpServer(registry, { executor, discovery, ...options }));
   onTestFinished(async () => {
     await server.close();
     await executor.close();

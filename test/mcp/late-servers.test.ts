@@ -37,7 +37,7 @@ it('an HTTP server that starts after the discovery appears in a registry that fo
   const handler = createMcpHandler(() => {
     const server = new Server({ name: 'late', version: '1' }, { capabilities: { tools: {} } });
     server.setRequestHandler('tools/list', () => ({ tools: [rawTool('here') as never] }));
-    return server as never;
+    return server;
   });
   const http = createServer((request, response) => {
     void getRequestListener((web) => handler.fetch(web))(request, response);
@@ -92,7 +92,7 @@ it("a registry's own tools keep their names while a discovery is followed, and s
   const registry = new ToolMetadataRegistry();
   const own = { description: 'Own', inputSchema: { type: 'object' } } as const;
   registry.register(defineTool({ ...own, name: 'mcp.demo.mine', execute: () => 'own' }));
-  registry.register(defineTool({ ...own, name: 'mcp.demo.read', providers: [] } as never));
+  registry.register(defineTool({ ...own, name: 'mcp.demo.read', providers: [] }));
   const { change } = followed(discovery, registry);
   expect(registry.require('mcp.demo.mine').definition.execute?.({}, {})).toBe('own');
   expect(registry.require('mcp.demo.read')).toMatchObject({ description: 'Own' });

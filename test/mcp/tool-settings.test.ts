@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { ToolExecutor, ToolMetadataRegistry } from '../../src/index.js';
-import { discoverMcpTools, readMcpSettings } from '../../src/mcp.js';
+import { discoverMcpTools } from '../../src/mcp.js';
 import type { McpDiscoveryOptions } from '../../src/mcp/discovery/discovery-options.js';
 import { ManualClock } from '../../src/testing/manual-clock.js';
 import { IN_PROCESS_PACKAGES } from './servers/in-process.js';

@@ -45,8 +45,13 @@ const PASSED = [
     'prompts-get-with-image',
     'completion-complete',
   ],
-  ...['server-sse-multiple-streams', 'dns-rebinding-protection'],
-  ...['logging-set-level', 'tools-call-with-logging', 'resources-subscribe', 'resources-unsubscribe'],
+  ...['server-sse-multiple-streams', 'server-sse-polling', 'dns-rebinding-protection'],
+  ...[
+    'logging-set-level',
+    'tools-call-with-logging',
+    'resources-subscribe',
+    'resources-unsubscribe',
+  ],
 ];
 
 /**

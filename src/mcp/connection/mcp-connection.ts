@@ -61,7 +61,7 @@ export interface RawListing {
   readonly era: ProtocolEra;
   /** The capabilities that the server declares. */
   readonly capabilities: Readonly<Record<string, unknown>>;
-  /** What the server says about its use. */
+  /** The server's instructions for models. */
   readonly instructions?: string | undefined;
 }
 
@@ -107,7 +107,7 @@ export class McpConnection {
   #isOld = false;
   /** True for a server that only supports the transport before streamable HTTP. */
   #isSse = false;
-  /** What the server was asked to send, to ask again after a reconnection. */
+  /** The resources whose updates were asked for. A new session asks again. */
   readonly #subscribed = new Set<string>();
   #logLevel: LoggingLevel | undefined;
 

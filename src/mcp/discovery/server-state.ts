@@ -22,13 +22,13 @@ export interface Failure {
   readonly nextAttemptAt: number;
 }
 
-/** What is known of a server since its last listing. It stays in use while the server is down. */
+/** The result of a server's last listing. It stays in use while the server is down. */
 export interface Known {
   readonly listing: Listing;
   readonly table: ToolTable;
 }
 
-/** What a server is doing. `listing` keeps the failure before it, until it succeeds. */
+/** The state of a server. `listing` keeps the failure before it, until it succeeds. */
 export type State =
   | { readonly is: 'idle' | 'ready' | 'closed' }
   | {

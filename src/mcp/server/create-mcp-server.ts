@@ -133,7 +133,7 @@ export function createMcpServer(
   return new ToolServer(registry, checkServerOptions(given));
 }
 
-/** What is needed to serve, once the SDK is loaded. */
+/** The parts of a server that need the SDK. */
 interface Prepared {
   readonly sdk: ServerSdk;
   readonly connect: (lasts: boolean) => Server;
@@ -146,7 +146,7 @@ class ToolServer implements McpToolServer {
   readonly #executor: ToolExecutor;
   readonly #tools: ServedTools;
   readonly #running: RelayedCalls;
-  /** Everything to close. */
+  /** Holds all that must be closed. */
   readonly #open = new Set<{ close(): unknown }>();
   /** The functions that tell clients that a list has changed. */
   readonly #told = new Set<(what: Changed) => unknown>();

@@ -22,7 +22,7 @@ export interface Asked extends By {
 export type Answer<R> = Promise<R | InputRequiredResult>;
 type ListTool = 'list_resources' | 'list_prompts';
 
-/** What a server behind this one lists, and the tool that listed it. */
+/** A list of a server behind this one, and the tool that returned it. */
 export interface Listed {
   readonly server: string;
   readonly entry: ToolEntry;

@@ -26,7 +26,7 @@ const LEVELS: readonly LoggingLevel[] = [
 ];
 
 /**
- * Everything but tools that clients get from the servers behind this one: resources, prompts,
+ * Forwards all but tools from the servers behind this one to clients: resources, prompts,
  * completions, updates of resources, log messages and instructions. Only resources and prompts are
  * available without the option `discovery`.
  */

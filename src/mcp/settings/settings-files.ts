@@ -75,7 +75,7 @@ function fromZed({ source: _, settings: __, command, ...server }: Values): Value
   return { ...server, command: path, ...more };
 }
 
-/** opencode has times in milliseconds, and variables such as `{env:NAME}`. */
+/** Converts opencode's times in milliseconds, and variables such as `{env:NAME}`. */
 function fromOpencode(server: Values): Values {
   if (!['local', 'remote'].includes(String(server['type']))) return server;
   const { timeout, oauth, ...rest } = JSON.parse(JSON.stringify(server), (_, value: unknown) =>
