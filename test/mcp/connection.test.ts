@@ -351,7 +351,8 @@ it('an address that ends in /sse and has no type is tried with the older transpo
   const { url } = await NetworkServer.start('sse');
   const discovery = discover({ mcpServers: { old: { url } } });
   await discovery.refresh();
-  expect(discovery.status()).toMatchObject([{ state: 'ready', era: 'legacy' }]);
+  expect(discovery.status()).toMatchObject([{ era: 'legacy' }]);
+  expect(namesOf(discovery)).toContain('mcp.old.echo');
 });
 
 it('a missing ws package fails only the server that needs it, and a missing SDK fails the refresh before any server starts', async () => {
