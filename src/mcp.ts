@@ -10,6 +10,7 @@ export type {
   McpDiscoveryOptions,
   McpServerStatus,
   PinGuard,
+  ServerMessage,
 } from './mcp/discovery/discovery-options.js';
 export {
   createMcpServer,
@@ -17,8 +18,12 @@ export {
   type McpToolServer,
   type McpTransport,
 } from './mcp/server/create-mcp-server.js';
-export type { McpAuthInfo, McpRequestInfo, McpServerOptions } from './mcp/server/server-options.js';
-export type { McpOfferContext, McpPrompt, McpResource } from './mcp/server/own-offers.js';
+export type {
+  McpAuthInfo,
+  McpRequestInfo,
+  McpServerOptions,
+  ServersBehind,
+} from './mcp/server/server-options.js';
 export type { RunningServer as RunningMcpServer } from './host/listen.js';
 export {
   DEFAULT_LOCK_FILE,

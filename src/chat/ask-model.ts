@@ -5,7 +5,7 @@ import { createNameCodec, GEMINI_NAME_RULE } from '../interop/export/name-codec.
 import type { CheckedEngine } from './chat-engine.js';
 import type { ChatRun } from './chat-run.js';
 import type { ModelPart, ModelStep } from './model-step.js';
-import type { Offer } from './offer-tools.js';
+import type { Offer } from './tools-of-turn.js';
 import {
   assistantSchema,
   callsIn,

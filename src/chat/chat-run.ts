@@ -3,7 +3,7 @@ import { freezePlain } from '../tool/bound-input.js';
 import type { CheckedEngine } from './chat-engine.js';
 import type { ChatEvent, ChatTurn } from './chat-result.js';
 import { closeTurn, type ChatEnd, type ChatState, type OpenTurn } from './chat-state.js';
-import { ToolOffers } from './offer-tools.js';
+import { ToolOffers } from './tools-of-turn.js';
 
 interface RunOptions {
   /** True if the model's text is streamed. */

@@ -19,8 +19,15 @@ import { requireRegistry, limitsShape, type SelectionLimits } from './selection-
 export interface ToolSearchOptions extends SelectionLimits {
   /** The tool's name. @default 'find_tools' */
   readonly name?: string;
-  /** The maximum number of tools in one result. @default 10 */
+  /**
+   * The maximum number of tools in one result. Tools in `include` don't count. @default 10
+   */
   readonly maxResults?: number;
+  /**
+   * The names, aliases or categories of tools that every result contains, because a model should
+   * always know of them. @default none
+   */
+  readonly include?: readonly string[];
 }
 
 const DEFAULT_RESULTS = 10;
@@ -29,6 +36,7 @@ const optionsSchema = once(() =>
     ...limitsShape(),
     name: metadataSchema().shape.name.default('find_tools'),
     maxResults: wholeBetween(1).default(DEFAULT_RESULTS),
+    include: z.array(z.string()).readonly().default([]),
   } satisfies FieldsOf<ToolSearchOptions>),
 );
 
@@ -68,7 +76,7 @@ export function createToolSearchTool(
   options: ToolSearchOptions = {},
 ): ToolDefinition<ReturnType<typeof Input>> {
   requireRegistry(registry, 'createToolSearchTool(registry)');
-  const { name, maxResults, ...limits } = checkOptions(
+  const { name, maxResults, include, ...limits } = checkOptions(
     optionsSchema,
     options,
     'options of the tool search',
@@ -95,17 +103,29 @@ export function createToolSearchTool(
       // registered later.
       const refusalOf = compilePermission(registry, limits);
       const isOffered = (entry: ToolEntry) => entry.name !== name && refusalOf(entry) === undefined;
+      const always = [...includedTools(registry, include)].filter(isOffered);
       const found =
-        query === undefined ? [] : registry.search(query, { limit: maxResults, filter: isOffered });
+        query === undefined
+          ? []
+          : registry.search(query, {
+              limit: maxResults,
+              filter: (entry) => isOffered(entry) && !always.includes(entry),
+            });
       const known = names.map((asked) => ({ asked, entry: registry.get(asked) }));
       const shown = known.flatMap(({ entry }) =>
         entry !== undefined && isOffered(entry) ? [entry] : [],
       );
       return {
-        found: found.map(({ toolName, explanation }) => ({
-          ...withoutSchema(renderTool(registry.require(toolName), 'stub')),
-          why: explanation,
-        })),
+        found: [
+          ...(query === undefined ? [] : always).map((entry) => ({
+            ...withoutSchema(renderTool(entry, 'stub')),
+            why: 'always shown',
+          })),
+          ...found.map(({ toolName, explanation }) => ({
+            ...withoutSchema(renderTool(registry.require(toolName), 'stub')),
+            why: explanation,
+          })),
+        ],
         tools: [...new Set(shown)].map((entry) => renderTool(entry, 'full')),
         // Reports forbidden tools as unknown, because the model can't use them anyway.
         unknown: [
@@ -118,6 +138,20 @@ export function createToolSearchTool(
       };
     },
   });
+}
+
+/** Returns the tools with these names or aliases, and those in these categories. */
+export function includedTools(
+  registry: ToolMetadataRegistry,
+  include: readonly string[],
+): ReadonlySet<ToolEntry> {
+  return new Set(
+    include.flatMap((each) => [
+      ...(registry.get(each) === undefined
+        ? registry.getByCategory(each)
+        : [registry.require(each)]),
+    ]),
+  );
 }
 
 function withoutSchema({

@@ -11,8 +11,8 @@ import {
 import { serveStdio } from '@modelcontextprotocol/server/stdio';
 import { afterAll, describe, expect, it } from 'vitest';
 import { WebSocketServer, type WebSocket } from 'ws';
-import { MCP_PACKAGES } from '../../src/mcp/connection/transports.js';
 import { ToolError } from '../../src/index.js';
+import { IN_PROCESS_PACKAGES } from './servers/in-process.js';
 import { Demo, discover, namesOf, NetworkServer, official } from './servers/start.js';
 
 const open: { close: () => unknown }[] = [];
@@ -347,17 +347,35 @@ describe('WebSocket servers', () => {
   });
 });
 
-it('if a package is missing, the refresh fails before any server starts, and the error lists what to install', async () => {
+it('an address that ends in /sse and has no type is tried with the older transport', async () => {
+  const { url } = await NetworkServer.start('sse');
+  const discovery = discover({ mcpServers: { old: { url } } });
+  await discovery.refresh();
+  expect(discovery.status()).toMatchObject([{ era: 'legacy' }]);
+  expect(namesOf(discovery)).toContain('mcp.old.echo');
+});
+
+it('a missing ws package fails only the server that needs it, and a missing SDK fails the refresh before any server starts', async () => {
   const demo = new Demo('pid');
-  const discovery = discover(
-    { enabled: true, servers: { demo: demo.process, socket: { url: 'ws://127.0.0.1:1' } } },
-    { packages: { ...MCP_PACKAGES, ws: missing('ws') } },
-  );
-  await expect(discovery.refresh()).rejects.toMatchObject({
-    code: 'MISSING_PACKAGE',
-    message: expect.stringContaining('npm install ws') as string,
+  const settings = {
+    enabled: true,
+    servers: { demo: demo.start, socket: { url: 'ws://127.0.0.1:1' } },
+  };
+  const packages = { ...IN_PROCESS_PACKAGES, ws: missing('ws') };
+  const withoutWs = discover(settings, { packages });
+  await withoutWs.refresh();
+  expect(namesOf(withoutWs)).toEqual(['mcp.demo.pid']);
+  expect(withoutWs.status()[1]).toMatchObject({
+    server: 'socket',
+    reason: expect.stringContaining('npm install ws') as string,
   });
-  expect(demo.log()).toEqual([]);
+  const client = missing('@modelcontextprotocol/client');
+  const withoutSdk = discover(settings, { packages: { ...packages, client } });
+  await expect(withoutSdk.refresh()).rejects.toMatchObject({
+    code: 'MISSING_PACKAGE',
+    message: expect.stringContaining('npm install @modelcontextprotocol/client') as string,
+  });
+  expect(demo.log('started')).toHaveLength(1);
 });
 
 function closing(server: HttpServer): { close: () => unknown } {

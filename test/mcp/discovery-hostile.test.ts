@@ -190,6 +190,9 @@ describe('malicious call results', () => {
       content: [{ text: 'for both' }, { text: 'for the user', audience: ['user'] }],
     });
     expect(callResult({ isError: true, content: [mine, open] })).toEqual(fail('for both'));
+    expect(callResult({ content: [mine] })).toMatchObject({
+      value: 'The result is for the user only.',
+    });
   });
 
   it('a model reads the structured content beside other text, and only once', () => {

@@ -145,19 +145,24 @@ it.each([
   },
 );
 
-it("a 2025-protocol server can't ask a user while two principals have calls running", async () => {
+it("a 2025-protocol server can't ask a user while two principals have calls running, and is told why", async () => {
   // Both calls run until both questions are answered.
   const [arrived, answered] = [meeting(2), meeting(2)];
   const server = new Server({ name: 'asks', version: '1' }, { capabilities: { tools: {} } });
   server.setRequestHandler('tools/list', () => ({ tools: [rawTool('ask') as Tool] }));
   server.setRequestHandler('tools/call', async () => {
     await arrived();
-    const { action } = await server.elicitInput({
-      message: 'Your name?',
-      requestedSchema: { type: 'object', properties: { name: { type: 'string' } } },
-    });
+    const told = await server
+      .elicitInput({
+        message: 'Your name?',
+        requestedSchema: { type: 'object', properties: { name: { type: 'string' } } },
+      })
+      .then(
+        ({ action }) => action,
+        (error: Error) => error.message,
+      );
     await answered();
-    return { content: [{ type: 'text', text: action }] };
+    return { content: [{ type: 'text', text: told }] };
   });
   const [near, far] = InMemoryTransport.createLinkedPair();
   await server.connect(far);
@@ -186,7 +191,8 @@ it("a 2025-protocol server can't ask a user while two principals have calls runn
     ['ada', 'bob'].map((principal) => discovery.callTool('asks', 'ask', {}, { principal })),
   );
   expect(questions).toBe(0);
-  expect(results).toMatchObject([{ value: 'cancel' }, { value: 'cancel' }]);
+  const why = expect.stringContaining('several users have calls running') as string;
+  expect(results).toMatchObject([{ value: why }, { value: why }]);
 });
 
 /** Returns a function that resolves once it has been called `count` times. */

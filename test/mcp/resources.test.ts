@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { ToolExecutor, ToolMetadataRegistry } from '../../src/index.js';
 import { DefinitionPins } from '../../src/mcp.js';
-import { isMadeBy } from '../../src/mcp/server/uri-template.js';
+import { isMadeBy } from '../../src/mcp/translate/uri-template.js';
 import type { McpDiscoveryOptions } from '../../src/mcp/discovery/discovery-options.js';
 import { discover, here, namesOf, temporaryFolder } from './servers/start.js';
 

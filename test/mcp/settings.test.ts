@@ -28,6 +28,7 @@ describe('MCP settings', () => {
       enabled: false,
       servers: [],
       denyTools: [],
+      include: [],
       warnings: [],
     });
   });
@@ -145,8 +146,8 @@ describe('invalid settings', () => {
     expect(issuesIn({ enabled: 'perhaps' })).toEqual([
       'enabled: Expected true or false, got "perhaps".',
     ]);
-    expect(issuesIn({ deny_tool: ['x'] })).toEqual([
-      'denyTool: Expected a known option, got "denyTool". Did you mean "denyTools"?',
+    expect(issuesIn({ servers: {}, deny_tool: ['x'] })).toEqual([
+      'deny_tool: Expected a known option, got "deny_tool". Did you mean "deny_tools"?',
     ]);
     expect(
       readMcpSettings({ mcpServers: {}, globalShortcut: 'F2', projects: {} }).warnings,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { ToolExecutor, ToolMetadataRegistry } from '../../src/index.js';
-import { discoverMcpTools, readMcpSettings } from '../../src/mcp.js';
+import { discoverMcpTools } from '../../src/mcp.js';
 import type { McpDiscoveryOptions } from '../../src/mcp/discovery/discovery-options.js';
 import { ManualClock } from '../../src/testing/manual-clock.js';
 import { IN_PROCESS_PACKAGES } from './servers/in-process.js';
@@ -146,7 +146,7 @@ it('max_tools counts only allowed tools and can be raised for a server with 5,00
   });
 });
 
-it("a server's stderr is shown only in its status, without secrets and paths", async () => {
+it("a server's stderr is shown in its status and in findings, without secrets and paths, and calls don't get it", async () => {
   const discovery = discover({
     mcpServers: { bad: { ...hostile('last words'), env: { API_KEY: 'geheim-4711' } } },
   });
@@ -156,7 +156,15 @@ it("a server's stderr is shown only in its status, without secrets and paths", a
   expect(status!.stderr).toMatch(
     /noise\nError: API key \[secret\] was refused, token=\[secret\]\n/,
   );
-  expect(JSON.stringify(discovery.findings())).not.toContain('was refused');
+  expect(discovery.findings()).toMatchObject([
+    {
+      kind: 'unreachable',
+      message: expect.stringMatching(
+        /its stderr says: Error: API key \[secret\] was refused, token=\[secret\]$/,
+      ) as string,
+      stderr: status!.stderr,
+    },
+  ]);
   await expect(discovery.callTool('bad', 'x', {}, {})).rejects.toThrow(
     /^MCP server bad could not list its tools: it exited before it responded \(CONNECTION_CLOSED\)\.$/,
   );
@@ -216,139 +224,4 @@ it('a server gets the variables from its env_file unless env overrides them, and
   expect(discovery.status()[1]).toMatchObject({
     reason: 'Could not read the env_file "all.env" (ENOENT).',
   });
-});
-
-/** A settings file for each client, as its documentation describes it. */
-const FILES: readonly (readonly [
-  client: string,
-  file: object,
-  servers: readonly object[],
-  warnings: readonly RegExp[],
-])[] = [
-  [
-    'Claude Desktop',
-    {
-      globalShortcut: '',
-      mcpServers: { files: { command: 'npx', args: ['-y', 'server'], env: { KEY: 'x' } } },
-    },
-    [{ name: 'files', transport: { kind: 'stdio' } }],
-    [],
-  ],
-  [
-    'Claude Code',
-    {
-      mcpServers: {
-        api: {
-          type: 'http',
-          url: '${API:-https://x.example}/mcp',
-          headers: { Authorization: 'Bearer ${KEY}' },
-          oauth: { clientId: 'a', callbackPort: 80 },
-          timeout: 600_000,
-          alwaysLoad: true,
-        },
-      },
-    },
-    [
-      {
-        transport: { kind: 'http', oauth: { clientId: 'a', callbackPort: 80 } },
-        timeoutMs: 600_000,
-      },
-    ],
-    [],
-  ],
-  [
-    'VS Code',
-    {
-      inputs: [{ type: 'promptString', id: 'api-key', description: 'Key', password: true }],
-      servers: {
-        'io.github.x/y': {
-          type: 'stdio',
-          command: 'npx',
-          args: ['y'],
-          env: { KEY: '${input:api-key}' },
-          envFile: '${workspaceFolder}/.env',
-          dev: { watch: '*' },
-          sandboxEnabled: true,
-          gallery: true,
-          version: '1.0.0',
-        },
-      },
-    },
-    [{ name: 'io-github-x-y', transport: { env: { KEY: '${input:api-key}' } } }],
-    [/is called io-github-x-y/],
-  ],
-  [
-    'Copilot',
-    { mcpServers: { a: { type: 'local', command: 'npx', args: ['y'], tools: ['read_*'] } } },
-    [{ allowTools: ['read_*'] }],
-    [],
-  ],
-  [
-    'Roo Code',
-    {
-      mcpServers: {
-        a: {
-          type: 'streamable-http',
-          url: 'https://x.example',
-          alwaysAllow: ['a'],
-          disabledTools: ['b'],
-          disabled: false,
-          timeout: 3_600,
-          watchPaths: ['/x'],
-        },
-      },
-    },
-    [{ transport: { kind: 'http' }, timeoutMs: 3_600_000, denyTools: ['b'] }],
-    [/^a: Approvals for tools .* are ignored/],
-  ],
-  [
-    'Windsurf',
-    {
-      mcpServers: {
-        a: { serverUrl: 'https://x.example', headers: { K: '${env:K}' }, disabledTools: ['b'] },
-      },
-    },
-    [{ transport: { kind: 'http' }, denyTools: ['b'] }],
-    [],
-  ],
-  [
-    'Gemini CLI',
-    {
-      mcp: { allowed: ['a'] },
-      theme: 'Dark',
-      mcpServers: {
-        a: {
-          httpUrl: 'https://x.example',
-          timeout: 30_000,
-          trust: true,
-          includeTools: ['a'],
-          excludeTools: ['b'],
-          description: 'x',
-        },
-        b: { command: 'x', env: { KEY: '$KEY' } },
-      },
-    },
-    [
-      { timeoutMs: 30_000, allowTools: ['a'], denyTools: ['b'] },
-      { transport: { env: { KEY: '$KEY' } } },
-    ],
-    [/^a: Approvals for tools .* are ignored/],
-  ],
-];
-
-describe('settings files of other programs', () => {
-  it.each(FILES)(
-    'the settings file of %s can be read, and every unsupported setting is reported',
-    (_, file, servers, warnings) => {
-      const settings = readMcpSettings(file);
-      expect(settings.enabled).toBe(true);
-      expect(settings.servers).toMatchObject(servers);
-      const messages = settings.warnings.map(
-        ({ path, message }) => `${path.slice(path.length > 1 ? 1 : 0).join('.')}: ${message}`,
-      );
-      expect(messages).toHaveLength(warnings.length);
-      for (const expected of warnings)
-        expect(messages).toContainEqual(expect.stringMatching(expected));
-    },
-  );
 });

@@ -5,9 +5,25 @@ import { createMcpServer, type McpToolServer } from '../../mcp/server/create-mcp
 import { command } from '../command/command.js';
 import { callContextOf, limitTime, policyOf } from '../execute/with-executor.js';
 import { withTools } from '../load/load-registry.js';
-import { FILTER_OPTIONS, filterOf, flag, given, RUN_OPTIONS } from '../command/options.js';
+import type { McpDiscovery } from '../../mcp/discovery/mcp-discovery.js';
+import {
+  amount,
+  FILTER_OPTIONS,
+  filterOf,
+  flag,
+  given,
+  list,
+  RUN_OPTIONS,
+} from '../command/options.js';
 import { amountOf } from '../terminal/table.js';
-import { interruptible, paint, report, untilAborted, type Dialog } from '../terminal/terminal.js';
+import {
+  interruptible,
+  paint,
+  report,
+  untilAborted,
+  type Dialog,
+  type Terminal,
+} from '../terminal/terminal.js';
 import { HTTP_OPTIONS, listenOptions } from './serve.js';
 
 const needs = ['http'];
@@ -17,6 +33,15 @@ export const commands = {
     options: {
       ...RUN_OPTIONS,
       ...FILTER_OPTIONS,
+      maxTools: amount(
+        '<count>',
+        'list at most this many tools; others are found by search (128)',
+        {
+          least: 1,
+        },
+      ),
+      maxResults: amount('<count>', 'the most tools that a search finds (10)', { least: 1 }),
+      include: list('<names>', 'always list these tools, by name or category'),
       http: flag('listen for clients over streamable HTTP'),
       port: { ...HTTP_OPTIONS.port, needs },
       host: { ...HTTP_OPTIONS.host, needs },
@@ -36,7 +61,9 @@ export const commands = {
       const call = await callContextOf(options, cwd, imports);
       let server: McpToolServer | undefined;
       const onElicit: OnElicit = (...question) => server!.onElicit(...question);
-      return withTools(context, { onElicit }, async (loaded) => {
+      return withTools(context, { onElicit, canWait: true }, async (loaded) => {
+        const { discovery } = loaded;
+        const stop = discovery && printFindings(terminal, discovery);
         const registry = limitTime(loaded.registry, options.timeout);
         const { port, host, ...guards } = listenOptions(options);
         server = createMcpServer(registry, {
@@ -52,7 +79,11 @@ export const commands = {
               'fault',
               error instanceof Error ? error.message : String(error),
             ),
-          ...given({ ...guards, token: http ? token : undefined }),
+          ...given({
+            ...guards,
+            ...{ discovery, maxTools: options.maxTools, maxResults: options.maxResults },
+            ...{ include: options.include, token: http ? token : undefined },
+          }),
         });
         try {
           await interruptible(terminal, async (signal) => {
@@ -71,12 +102,28 @@ export const commands = {
             return untilAborted(signal);
           });
         } finally {
+          stop?.();
           await server.close();
         }
       });
     },
   }),
 };
+
+/** Prints every finding once, also those about servers that come up later. */
+function printFindings(terminal: Terminal, discovery: McpDiscovery): () => void {
+  const printed = new Set<string>();
+  const print = () => {
+    for (const { kind, server, tool = '', message } of discovery.findings()) {
+      const text = `${server} ${tool}: ${message}`;
+      if (!['unreachable', 'quarantined', 'settings'].includes(kind) && !printed.has(text))
+        report(terminal, 'yellow', kind, text);
+      printed.add(text);
+    }
+  };
+  print();
+  return discovery.onChange(print);
+}
 
 /**
  * Writes messages through the terminal object, because that object has taken over standard output.

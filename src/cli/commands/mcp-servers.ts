@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { onAbort } from '../../core/listeners.js';
 import { isPlainObject } from '../../core/plain-data.js';
+import { errorLineOf } from '../../mcp/connection/server-answers.js';
 import type { McpServerStatus } from '../../mcp/discovery/discovery-options.js';
 import type { McpDiscovery } from '../../mcp/discovery/mcp-discovery.js';
 import { entryOf, type ToolDefinition } from '../../tool/tool-definition.js';
@@ -87,7 +88,8 @@ export const commands = {
               report(terminal, 'yellow', kind, `${server} ${tool}: ${message}`);
         });
         const isUsable = servers.every(({ state }) => state === 'ready' || state === 'stale');
-        return isUsable ? EXIT.ok : EXIT.findings;
+        const isRefused = servers.length === 0 && findings.length > 0;
+        return isUsable && !isRefused ? EXIT.ok : EXIT.findings;
       }),
   }),
 
@@ -163,15 +165,13 @@ function suggestedTools(tools: readonly ReturnType<typeof listedTool>[]) {
 }
 
 /**
- * Returns the reason why a server failed, including the last line that its process wrote to stderr.
+ * Returns the reason why a server failed, including the error that its process wrote to stderr.
  */
 function reasonOf(server: McpServerStatus): string {
   if (server.state === 'stale') return 'its tools may have changed since they were listed';
   if (!('reason' in server)) return '';
-  const lastLine = server.stderr?.trimEnd().split('\n').at(-1);
-  return lastLine === undefined
-    ? server.reason
-    : `${server.reason}; the last line of its stderr: ${lastLine}`;
+  const line = errorLineOf(server.stderr ?? '');
+  return line === '' ? server.reason : `${server.reason}; its stderr says: ${line}`;
 }
 
 /**

@@ -94,8 +94,12 @@ export function limitTime(
 ): ToolMetadataRegistry {
   if (timeoutMs === undefined) return registry;
   const limited = new ToolMetadataRegistry();
-  limited.registerAll(
-    [...registry].map(({ definition }) => definitionOf({ ...definition, timeoutMs })),
-  );
+  const copy = () => {
+    for (const { name } of [...limited]) if (!registry.has(name)) limited.unregister(name);
+    const tools = [...registry].map(({ definition }) => definitionOf({ ...definition, timeoutMs }));
+    limited.registerAll(tools, { replace: true });
+  };
+  copy();
+  registry.onChange(copy);
   return limited;
 }

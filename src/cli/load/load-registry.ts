@@ -43,10 +43,12 @@ type LoadContext = Pick<Context<ToolPlaces>, 'terminal' | 'cwd' | 'imports' | 'o
 /**
  * Loads the tools, runs `work` with them, and closes them. Reports everything that didn't load or was
  * skipped.
+ *
+ * @param choice With `canWait`, there may be no tools yet, because MCP servers may come up later.
  */
 export async function withTools(
   context: LoadContext,
-  choice: LoadChoice,
+  { canWait = false, ...choice }: LoadChoice & { readonly canWait?: boolean },
   work: (loaded: LoadedRegistry) => number | void | Promise<number | void>,
 ): Promise<number> {
   const { terminal } = context;
@@ -54,7 +56,8 @@ export async function withTools(
   const { registry, problems, leftOut, close } = loaded;
   try {
     reportProblems(terminal, problems);
-    if (registry.size === 0) throw new ToolError('NOT_A_TOOL', 'No tools were loaded.');
+    if (registry.size === 0 && !(canWait && loaded.discovery?.status().length))
+      throw new ToolError('NOT_A_TOOL', 'No tools were loaded.');
     if (leftOut !== undefined)
       terminal.err(paint('dim', plainLine(`skipped: ${leftOut} (to include them, use --persona)`)));
     return (await work(loaded)) ?? EXIT.ok;
@@ -158,11 +161,9 @@ export async function loadRegistry(
     `the servers in ${mcp}`,
     loadMcpTools({ terminal, cwd, options: { mcp } }, onElicit),
   );
-  if (registry.size === 0) discovery.follow(registry);
-  const completed = [...registry].map(({ definition }) => discovery.complete(definition));
-  registry.registerAll(completed, { replace: true });
-  add(served);
-  return { ...loaded, ...described, problems, fileOf, close: () => discovery.close() };
+  discovery.follow(registry);
+  problems.push(...served.problems);
+  return { ...loaded, ...described, problems, fileOf, discovery, close: () => discovery.close() };
 }
 
 function namesPlace({ tools, manifests, mcp, openapi }: ToolPlaces): boolean {

@@ -1,4 +1,5 @@
 import type { LoadedTools } from '../../load/load-tools.js';
+import type { McpDiscovery } from '../../mcp/discovery/mcp-discovery.js';
 import type { ToolMetadataRegistry } from '../../registry/tool-metadata-registry.js';
 
 /** The tools that a command works on. */
@@ -14,6 +15,8 @@ export interface LoadedRegistry extends Pick<LoadedTools, 'problems' | 'fileOf'>
    * manifest.
    */
   readonly owned: ReadonlyMap<string, { readonly persona: string; readonly name: string }>;
+  /** The MCP servers that tools come from. The registry follows them. */
+  readonly discovery?: McpDiscovery;
   /** Closes the tools' connections. */
   readonly close: () => Promise<void>;
 }

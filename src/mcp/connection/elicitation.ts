@@ -6,6 +6,7 @@ import type {
   InputRequiredResult,
   RequestOptions,
 } from '@modelcontextprotocol/client';
+import { isToolError, ToolError } from '../../core/errors.js';
 import { pauseLimits } from '../../core/time-limit.js';
 import { untilAborted } from '../../execution/with-deadline.js';
 import { withDefaults } from '../../tool/question.js';
@@ -20,8 +21,11 @@ import type { ToolContext } from '../../tool/tool-options.js';
  *
  * The time spent waiting for the answer doesn't count towards the call's timeout. `about`
  * identifies the call and its principal if they're known. A 2025-protocol server doesn't say which
- * of its running calls a question is about. If several principals have running calls at the server,
- * nobody is asked. `signal` aborts when the answer is no longer needed.
+ * of its running calls a question is about. If one principal has several running calls at the
+ * server, they're in `calls`. If several principals have, nobody is asked, and the server is told
+ * why. `signal` aborts when the answer is no longer needed.
+ *
+ * The server sees the message of a `ToolError` that your function throws, and of no other error.
  */
 export type OnElicit = (
   server: string,
@@ -31,7 +35,8 @@ export type OnElicit = (
     readonly [field: string]: unknown;
   },
   about: {
-    readonly call?: { readonly id: string; readonly toolName: string };
+    readonly call?: CallName;
+    readonly calls?: readonly CallName[];
     readonly principal?: string;
     readonly signal: AbortSignal;
   },
@@ -40,107 +45,127 @@ export type OnElicit = (
   readonly content?: Readonly<Record<string, string | number | boolean | readonly string[]>>;
 }>;
 
+interface CallName {
+  readonly id: string;
+  readonly toolName: string;
+}
+
 /** Maximum number of rounds of questions in one call. The SDK has the same limit. */
 const MOST_ROUNDS = 10;
 
 type ElicitParams = Parameters<OnElicit>[1];
 
 /** Forwards a server's questions to the user, for the calls of one session. */
-export interface Elicitation {
+export class Elicitation {
+  readonly #server: string;
+  readonly #onElicit: OnElicit;
+  /** The server's running calls. */
+  readonly #running = new Set<ToolContext>();
+
+  constructor(server: string, onElicit: OnElicit) {
+    this.#server = server;
+    this.#onElicit = onElicit;
+  }
+
   /**
    * Makes a call. Each time the server responds with questions, repeats the call with the answers
    * (2026-07-28 protocol).
    */
-  call(
+  async call(
     client: Client,
     params: CallToolRequest['params'],
     options: RequestOptions & { readonly signal: AbortSignal },
     context: ToolContext,
-  ): Promise<unknown>;
-  /** Answers a question of a 2025-protocol server. Such a question doesn't identify its call. */
-  answer(params: unknown, signal: AbortSignal): Promise<ElicitResult>;
-}
+  ): Promise<unknown> {
+    this.#running.add(context);
+    try {
+      let next = params;
+      for (let round = 1; round <= MOST_ROUNDS; round += 1) {
+        const result = (await client.callTool(next, {
+          ...options,
+          allowInputRequired: true,
+        })) as Partial<InputRequiredResult>;
+        if (result.resultType !== 'input_required') return result;
+        next = { ...params, ...(await this.#answers(result, context, options.signal)) };
+      }
+      throw new Error(
+        `The server kept asking questions. The call was stopped after ${MOST_ROUNDS} rounds.`,
+      );
+    } finally {
+      this.#running.delete(context);
+    }
+  }
 
-export function elicitationOf(server: string, onElicit: OnElicit): Elicitation {
-  /** The server's running calls. */
-  const running = new Set<ToolContext>();
+  /**
+   * Answers a question of a 2025-protocol server. Such a question doesn't identify its call.
+   * @throws ToolError if the running calls have several principals, because a user must not answer
+   * a question that is meant for someone else.
+   */
+  async answer(params: unknown, signal: AbortSignal): Promise<ElicitResult> {
+    const calls = [...this.#running];
+    if (new Set(calls.map(({ principal }) => principal)).size > 1)
+      throw new ToolError(
+        'TOOL_UNAVAILABLE',
+        "Nobody was asked, because several users have calls running and the question doesn't say which of them it's for.",
+      );
+    return this.#ask(params as ElicitParams, calls, signal);
+  }
 
-  const ask = async (
+  async #answers(
+    { inputRequests = {}, requestState }: Partial<InputRequiredResult>,
+    context: ToolContext,
+    signal: AbortSignal,
+  ): Promise<object> {
+    const answers = await Promise.all(
+      Object.entries(inputRequests).map(async ([key, { method, params: form }]) => {
+        if (method !== 'elicitation/create')
+          throw new Error(
+            `The server asked for ${method}, but only questions to the user (elicitation/create) are supported.`,
+          );
+        return [key, await this.#ask(form, [context], signal)] as const;
+      }),
+    );
+    return {
+      ...(answers.length > 0 && { inputResponses: Object.fromEntries(answers) }),
+      ...without({ requestState }),
+    };
+  }
+
+  async #ask(
     params: ElicitParams,
     calls: readonly ToolContext[],
     given: AbortSignal,
-  ): Promise<ElicitResult> => {
+  ): Promise<ElicitResult> {
     const [first] = calls;
-    const { callId: id, toolName, principal, signal: ofCall } = first ?? {};
-    const only = calls.length === 1;
-    const signal = AbortSignal.any([given, ...(only && ofCall ? [ofCall] : [])]);
+    const { toolName = 'the question', principal, signal: ofCall } = first ?? {};
+    const names = calls.flatMap(({ callId: id, toolName: name }) =>
+      id === undefined || name === undefined ? [] : [{ id, toolName: name }],
+    );
+    const isOnly = calls.length === 1;
+    const signal = AbortSignal.any([given, ...(isOnly && ofCall ? [ofCall] : [])]);
     const about = {
-      ...(only && id !== undefined && toolName !== undefined && { call: { id, toolName } }),
+      ...(isOnly ? without({ call: names[0] }) : names.length === calls.length && { calls: names }),
       ...without({ principal }),
       signal,
     };
     const goOns = calls.map((each) => pauseLimits(each.signal));
     try {
-      const answered = (async () => onElicit(server, params, about))().catch((cause: unknown) => {
-        // The server sees this message. The program's error may contain secrets.
-        throw new Error(
-          "The question couldn't be answered, because the program's onElicit function failed.",
-          { cause },
-        );
-      });
-      const { action, content = {} } = await untilAborted(
-        answered,
-        signal,
-        toolName ?? 'the question',
-      );
+      const answered = (async () => this.#onElicit(this.#server, params, about))().catch(hidden);
+      const { action, content = {} } = await untilAborted(answered, signal, toolName);
       if (action !== 'accept') return { action };
       const filled = withDefaults(params.requestedSchema ?? {}, content);
       return { action, content: filled as NonNullable<ElicitResult['content']> };
     } finally {
       for (const goOn of goOns) goOn();
     }
-  };
+  }
+}
 
-  return {
-    async call(client, params, options, context) {
-      running.add(context);
-      try {
-        let next = params;
-        for (let round = 1; round <= MOST_ROUNDS; round += 1) {
-          const result = (await client.callTool(next, {
-            ...options,
-            allowInputRequired: true,
-          })) as Partial<InputRequiredResult>;
-          if (result.resultType !== 'input_required') return result;
-          const { inputRequests = {}, requestState } = result;
-          const asked = Object.entries(inputRequests);
-          const answers = await Promise.all(
-            asked.map(async ([key, { method, params: form }]) => {
-              if (method !== 'elicitation/create')
-                throw new Error(
-                  `The server asked for ${method}, but only questions to the user (elicitation/create) are supported.`,
-                );
-              return [key, await ask(form, [context], options.signal)] as const;
-            }),
-          );
-          next = {
-            ...params,
-            ...(asked.length > 0 && { inputResponses: Object.fromEntries(answers) }),
-            ...without({ requestState }),
-          };
-        }
-        throw new Error(
-          `The server kept asking questions. The call was stopped after ${MOST_ROUNDS} rounds.`,
-        );
-      } finally {
-        running.delete(context);
-      }
-    },
-    async answer(params, signal) {
-      const calls = [...running];
-      // A user must not answer a question that is meant for someone else.
-      if (new Set(calls.map(({ principal }) => principal)).size > 1) return { action: 'cancel' };
-      return ask(params as ElicitParams, calls, signal);
-    },
-  };
+/** The server sees the message that is thrown. The program's errors may contain secrets. */
+function hidden(cause: unknown): never {
+  if (isToolError(cause)) throw cause;
+  throw new Error(
+    "The question couldn't be answered, because the program's onElicit function failed.",
+    { cause },
+  );
 }

@@ -1,4 +1,6 @@
+import type { Client, LoggingLevel } from '@modelcontextprotocol/client';
 import { availableParallelism, homedir } from 'node:os';
+import { basename, sep } from 'node:path';
 import type { Clock } from '../../core/clock.js';
 import { ToolError } from '../../core/errors.js';
 import { onAbort } from '../../core/listeners.js';
@@ -6,14 +8,19 @@ import { withDeadline } from '../../execution/with-deadline.js';
 import { abortError } from '../../providers/run-attempt.js';
 import { inTime, labelOf, unavailable } from '../login/server-errors.js';
 import type { McpServerSettings } from '../settings/read-mcp-settings.js';
-import { expandTransport, type Environment } from '../settings/transport-settings.js';
-import { elicitationOf, type OnElicit } from './elicitation.js';
+import {
+  expandTransport,
+  type Environment,
+  type McpTransportSettings,
+} from '../settings/transport-settings.js';
+import { Elicitation, type OnElicit } from './elicitation.js';
 import {
   inAnySession,
   isMethodNotFound,
   keepRawLists,
   readAllPages,
   SessionExpiredError,
+  statusOf,
 } from './server-answers.js';
 import { NO_LIMIT, ping, Session, type Work } from './session.js';
 import {
@@ -42,6 +49,8 @@ export interface McpConnectionOptions extends Credentials {
    * reconnection.
    */
   readonly onDoubt: () => void;
+  /** Runs for each notification in `RELAYED`. */
+  readonly onNotification: (method: string, params: Readonly<Record<string, unknown>>) => void;
   readonly onElicit?: OnElicit | undefined;
   readonly elicitUrls?: boolean;
 }
@@ -52,7 +61,17 @@ export interface RawListing {
   readonly era: ProtocolEra;
   /** The capabilities that the server declares. */
   readonly capabilities: Readonly<Record<string, unknown>>;
+  /** The server's instructions for models. */
+  readonly instructions?: string | undefined;
 }
+
+/** The notifications that clients of a gateway get. */
+const RELAYED = [
+  'notifications/message',
+  'notifications/resources/updated',
+  'notifications/resources/list_changed',
+  'notifications/prompts/list_changed',
+] as const;
 
 /** Milliseconds in which a server must prove that it's alive. */
 const PING_TIMEOUT_MS = 5_000;
@@ -86,6 +105,11 @@ export class McpConnection {
   #hide = (text: string): string => text;
   /** True for a pre-2026 server that exits when asked for its protocol. */
   #isOld = false;
+  /** True for a server that only supports the transport before streamable HTTP. */
+  #isSse = false;
+  /** The resources whose updates were asked for. A new session asks again. */
+  readonly #subscribed = new Set<string>();
+  #logLevel: LoggingLevel | undefined;
 
   constructor(server: McpServerSettings, options: McpConnectionOptions) {
     this.#server = server;
@@ -120,7 +144,8 @@ export class McpConnection {
             if (capabilities['tools'] !== undefined || !isMethodNotFound(error)) throw error;
             return [];
           });
-          return { tools, era: client.getProtocolEra() ?? 'legacy', capabilities };
+          const era = client.getProtocolEra() ?? 'legacy';
+          return { tools, era, capabilities, instructions: client.getInstructions() };
         });
       }),
     );
@@ -169,6 +194,41 @@ export class McpConnection {
     if (session.isStateless)
       for (let turn = 0; turn < 2; turn++) await new Promise((resolve) => setImmediate(resolve));
     return session;
+  }
+
+  /**
+   * Sends a request of a gateway's client and returns the server's unchanged response.
+   * @throws like `useIn`.
+   */
+  async request(
+    method: string,
+    params: Readonly<Record<string, unknown>>,
+    given?: AbortSignal,
+  ): Promise<unknown> {
+    return this.#inTime(`answer ${method}`, this.#server.timeoutMs, given, (signal) =>
+      inAnySession(async () => {
+        const session = await this.#opened(signal);
+        return this.useIn(session, signal, async ({ client }, options) => {
+          const uri = String(params['uri']);
+          if (method === 'resources/subscribe') {
+            this.#subscribed.add(uri);
+            return session.subscribe(uri);
+          }
+          if (method === 'resources/unsubscribe') {
+            this.#subscribed.delete(uri);
+            return session.unsubscribe(uri);
+          }
+          return client.request({ method, params }, ANYTHING, options);
+        });
+      }),
+    );
+  }
+
+  /** Sets the least severe level of the log messages that the server sends (2025 protocol). */
+  async setLogLevel(level: LoggingLevel): Promise<void> {
+    this.#logLevel = level;
+    const session = await this.#opening;
+    if (session !== undefined) await this.#setLogLevelIn(session);
   }
 
   /** The last text that the server's process wrote to stderr, without secrets. */
@@ -240,57 +300,44 @@ export class McpConnection {
 
   /**
    * Opens a session. If a server exits when asked for its protocol, starts it again without asking.
+   * If an address that ends in `/sse` refuses streamable HTTP, uses the transport before it.
    */
   async #open(signal: AbortSignal): Promise<Session> {
-    if (this.#isOld || this.#server.transport.kind !== 'stdio') return this.#openOnce(signal);
-    const { SdkError, SdkErrorCode } = await this.#options.packages.client();
+    const sdk = await this.#options.packages.client();
+    const { transport } = this.#server;
     return this.#openOnce(signal).catch(async (error: unknown) => {
-      const isOld = error instanceof SdkError && error.code === SdkErrorCode.EraNegotiationFailed;
-      if (signal.aborted || !isOld) throw error;
-      this.#isOld = true;
+      const isOld =
+        transport.kind === 'stdio' &&
+        !this.#isOld &&
+        error instanceof sdk.SdkError &&
+        error.code === sdk.SdkErrorCode.EraNegotiationFailed;
+      const isSse =
+        transport.kind === 'http' &&
+        transport.mayBeSse === true &&
+        !this.#isSse &&
+        [404, 405].includes(statusOf(error) ?? 0);
+      if (signal.aborted || !(isOld || isSse)) throw error;
+      [this.#isOld, this.#isSse] = [isOld, isSse];
       return this.#openOnce(signal).catch((again: unknown) => {
-        this.#isOld = false;
+        this.#isOld = this.#isSse = false;
         throw again;
       });
     });
   }
 
   async #openOnce(signal: AbortSignal): Promise<Session> {
-    const { clientInfo, env, packages, onElicit, elicitUrls, onToolsChanged, onDoubt } =
-      this.#options;
-    const { name, transport: given, startupTimeoutMs } = this.#server;
-    const { Client } = await packages.client();
-    const variables = { workspaceFolder: process.cwd(), userHome: homedir(), ...env };
-    const { settings: expanded, secrets } = expandTransport(given, variables);
-    const settings = await withEnvFile(expanded);
-    const ofFile = settings.kind === 'stdio' ? Object.values(settings.env) : [];
+    const settings = await this.#expanded();
+    const { onElicit, packages, onDoubt } = this.#options;
     const transport = await createTransport(
       settings,
       packages,
       () => this.#drop(session),
       this.#options,
     );
-    this.#hide = hidingSecrets([...secrets, ...ofFile]);
     this.#stderr = listenToStderr(transport, this.#hide);
     if (signal.aborted) throw abortError(signal);
-    const client = new Client(clientInfo, {
-      capabilities: onElicit
-        ? { elicitation: { form: {}, ...(elicitUrls === true && { url: {} }) } }
-        : {},
-      inputRequired: { autoFulfill: false }, // Only this connection knows which call a question is about.
-      // Servers on other transports are too old to negotiate the protocol.
-      // Some hang after an unknown request.
-      versionNegotiation:
-        (settings.kind === 'stdio' && !this.#isOld) || settings.kind === 'http'
-          ? { mode: 'auto', probe: { timeoutMs: startupTimeoutMs / 3 } }
-          : { mode: 'legacy' },
-    });
-    const elicitation = onElicit && elicitationOf(name, onElicit);
-    if (elicitation !== undefined)
-      client.setRequestHandler('elicitation/create', ({ params }, { mcpReq }) =>
-        elicitation.answer(params, mcpReq.signal),
-      );
-    client.setNotificationHandler('notifications/tools/list_changed', onToolsChanged);
+    const elicitation = onElicit && new Elicitation(this.#server.name, onElicit);
+    const client = await this.#createClient(settings.kind, elicitation);
     const isHttp = settings.kind === 'http';
     const session = new Session({ client, transport, elicitation, isHttp, onDoubt });
     this.#sessions.add(session);
@@ -307,9 +354,61 @@ export class McpConnection {
     client.onclose = () => this.#drop(session);
     if (settings.kind !== 'stdio') client.onerror = onlyOne(() => this.#verify(session));
     onDoubt(); // A restarted server may be a different program.
-    if (client.getProtocolEra() === 'modern' && client.getServerCapabilities()?.tools?.listChanged)
-      void session.watch();
+    const { tools, resources, prompts } = client.getServerCapabilities() ?? {};
+    const announces = [tools, resources, prompts].some((list) => list?.listChanged === true);
+    if (client.getProtocolEra() === 'modern' && announces) void session.watch();
+    for (const uri of this.#subscribed) session.subscribe(uri).catch(() => undefined);
+    void this.#setLogLevelIn(session);
     return session;
+  }
+
+  /** Returns the settings with their variables filled in, and remembers their secrets. */
+  async #expanded(): Promise<McpTransportSettings> {
+    const folder = process.cwd();
+    const variables = {
+      ...{ workspaceFolder: folder, workspaceFolderBasename: basename(folder) },
+      ...{ userHome: homedir(), pathSeparator: sep, ...this.#options.env },
+    };
+    const { settings: expanded, secrets } = expandTransport(this.#server.transport, variables);
+    const settings = await withEnvFile(expanded);
+    const ofFile = settings.kind === 'stdio' ? Object.values(settings.env) : [];
+    this.#hide = hidingSecrets([...secrets, ...ofFile]);
+    return this.#isSse && settings.kind === 'http' ? { ...settings, kind: 'sse' } : settings;
+  }
+
+  async #createClient(
+    kind: McpTransportSettings['kind'],
+    elicitation: Elicitation | undefined,
+  ): Promise<Client> {
+    const { clientInfo, packages, elicitUrls, onToolsChanged, onNotification } = this.#options;
+    const { Client } = await packages.client();
+    const client = new Client(clientInfo, {
+      capabilities: elicitation
+        ? { elicitation: { form: {}, ...(elicitUrls === true && { url: {} }) } }
+        : {},
+      inputRequired: { autoFulfill: false }, // Only this connection knows which call a question is about.
+      // Servers on other transports are too old to negotiate the protocol.
+      // Some hang after an unknown request.
+      versionNegotiation:
+        (kind === 'stdio' && !this.#isOld) || kind === 'http'
+          ? { mode: 'auto', probe: { timeoutMs: this.#server.startupTimeoutMs / 3 } }
+          : { mode: 'legacy' },
+    });
+    if (elicitation !== undefined)
+      client.setRequestHandler('elicitation/create', ({ params }, { mcpReq }) =>
+        elicitation.answer(params, mcpReq.signal),
+      );
+    client.setNotificationHandler('notifications/tools/list_changed', onToolsChanged);
+    for (const method of RELAYED)
+      client.setNotificationHandler(method, ({ params = {} }) => onNotification(method, params));
+    return client;
+  }
+
+  /** Servers that don't support logging are left alone. */
+  async #setLogLevelIn({ client }: Session): Promise<void> {
+    if (this.#logLevel === undefined || client.getProtocolEra() === 'modern') return;
+    if (client.getServerCapabilities()?.logging === undefined) return;
+    await client.setLoggingLevel(this.#logLevel, NO_LIMIT).catch(() => undefined);
   }
 
   /**

@@ -88,7 +88,7 @@ export function describeConnectionFailure(error: unknown): string {
   const codes = codesOf(causes);
   const known = codes.map((code) => KNOWN_REASONS.get(code)).find((reason) => reason !== undefined);
   if (known !== undefined) return known;
-  const status = causes.map((cause) => cause['status']).find((each) => typeof each === 'number');
+  const status = statusOf(error);
   if (codes.includes('ERA_NEGOTIATION_FAILED')) {
     const [first] = codes;
     if (first !== 'ERA_NEGOTIATION_FAILED') return `it could not be reached (${first})`;
@@ -97,6 +97,24 @@ export function describeConnectionFailure(error: unknown): string {
   return status === undefined
     ? describeFailure(error)
     : `${describeFailure(error)}, HTTP status ${status}`;
+}
+
+/** Returns the HTTP status that caused an error. */
+export function statusOf(error: unknown): number | undefined {
+  return causesOf(error)
+    .map((cause) => cause['status'])
+    .find((each) => typeof each === 'number');
+}
+
+const ERROR_WORDS =
+  /\b(?:\w*(?:error|exception)|fatal|panic|traceback|failed|failure|cannot|can't|could not|not found|no such|denied|refused|unable|missing|invalid|required)\b/i;
+/** Lines of a stack, and the version that Node prints after it. */
+const NOT_A_REASON = /^\s*(?:at .*|Node\.js v.*|\^+|[{}])?\s*$/;
+
+/** Returns the last line of a process's stderr that looks like an error, or else its last line. */
+export function errorLineOf(stderr: string): string {
+  const lines = stderr.split('\n').filter((line) => !NOT_A_REASON.test(line));
+  return (lines.findLast((line) => ERROR_WORDS.test(line)) ?? lines.at(-1) ?? '').trim();
 }
 
 const KNOWN_REASONS: ReadonlyMap<string, string> = new Map([
@@ -131,8 +149,11 @@ function causesOf(error: unknown): readonly Readonly<Record<string, unknown>>[] 
 
 /** Returns the error codes of causes. */
 function codesOf(causes: readonly Readonly<Record<string, unknown>>[]): readonly string[] {
+  // The SDK's older transport has the code in the message only.
   return causes
-    .map(({ code }) => code)
+    .flatMap(({ code, event, message }) =>
+      event === undefined ? [code] : [/\bE[A-Z]{4,}\b/.exec(String(message))?.[0]],
+    )
     .filter((code) => typeof code === 'string' && /^[A-Z][A-Z0-9_]{1,40}$/.test(code)) as string[];
 }
 
@@ -170,7 +191,9 @@ export function callResult(result: unknown, saysAll = false): ToolResult {
       ? []
       : [JSON.stringify(structuredContent)];
   if (isError === true) return fail(failureText([...texts, ...unsaid]));
-  const value = structuredContent ?? (texts.length === 0 ? null : texts.join('\n'));
+  const isForUser = blocks.length > 0 && blocks.every(({ part }) => !isForModel(part));
+  const said = texts.length === 0 ? (isForUser ? FOR_USER : null) : texts.join('\n');
+  const value = structuredContent ?? said;
   const isSaid = ({ part, text }: (typeof blocks)[number]) =>
     structuredContent === undefined
       ? typeof text === 'string' && part.audience === undefined
@@ -189,6 +212,9 @@ export function callResult(result: unknown, saysAll = false): ToolResult {
           ],
   });
 }
+
+/** The value of a result that says nothing to models. */
+const FOR_USER = 'The result is for the user only.';
 
 function isJsonOf(value: Json, text: unknown): boolean {
   try {

@@ -1,5 +1,10 @@
 import type * as McpClient from '@modelcontextprotocol/client';
-import type { Client, RequestOptions, Transport } from '@modelcontextprotocol/client';
+import type {
+  Client,
+  McpSubscription,
+  RequestOptions,
+  Transport,
+} from '@modelcontextprotocol/client';
 import { isToolError } from '../../core/errors.js';
 import { LIMITS } from '../../core/limits.js';
 import { onAbort } from '../../core/listeners.js';
@@ -36,6 +41,7 @@ export class Session {
   closed: Promise<unknown> | undefined;
   readonly #parts: SessionParts;
   readonly #gone = new AbortController();
+  readonly #subscriptions = new Map<string, McpSubscription>();
   /** True while the server keeps a stream open on which it announces changes. */
   #isWatched = false;
 
@@ -90,12 +96,20 @@ export class Session {
   }
 
   /**
-   * Listens for changes to the tools (2026 protocol). While no stream is open, changes may go
+   * Listens for changes to the lists (2026 protocol). While no stream is open, changes may go
    * unnoticed.
    */
   async watch(): Promise<void> {
+    const { tools, resources, prompts } = this.client.getServerCapabilities() ?? {};
     try {
-      const subscription = await this.client.listen({ toolsListChanged: true }, NO_LIMIT);
+      const subscription = await this.client.listen(
+        {
+          ...(tools?.listChanged && { toolsListChanged: true }),
+          ...(resources?.listChanged && { resourcesListChanged: true }),
+          ...(prompts?.listChanged && { promptsListChanged: true }),
+        },
+        NO_LIMIT,
+      );
       this.#isWatched = subscription.honoredFilter.toolsListChanged === true;
       if (this.isStateless) this.#parts.onDoubt();
       await subscription.closed;
@@ -104,6 +118,21 @@ export class Session {
     }
     this.#isWatched = false;
     this.#parts.onDoubt();
+  }
+
+  /** Makes the server tell when a resource is updated. */
+  async subscribe(uri: string): Promise<void> {
+    if (this.client.getProtocolEra() !== 'modern')
+      return void (await this.client.subscribeResource({ uri }, NO_LIMIT));
+    const subscription = await this.client.listen({ resourceSubscriptions: [uri] }, NO_LIMIT);
+    this.#subscriptions.set(uri, subscription);
+  }
+
+  async unsubscribe(uri: string): Promise<void> {
+    if (this.client.getProtocolEra() !== 'modern')
+      return void (await this.client.unsubscribeResource({ uri }, NO_LIMIT));
+    await this.#subscriptions.get(uri)?.close();
+    this.#subscriptions.delete(uri);
   }
 
   /**

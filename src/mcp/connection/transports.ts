@@ -12,7 +12,6 @@ import { publicMessage } from '../../core/public-message.js';
 import type { ServerLogin } from '../login/server-login.js';
 import { cleanText } from '../translate/foreign-text.js';
 import { once } from '../../core/options.js';
-import type { McpServerSettings } from '../settings/read-mcp-settings.js';
 import type { McpTransportSettings } from '../settings/transport-settings.js';
 
 /** The functions that load the optional packages. */
@@ -50,22 +49,6 @@ export const MCP_PACKAGES: McpPackages = Object.freeze({
     }
   },
 });
-
-/**
- * Checks that the packages for the configured transports are installed, before any server is
- * contacted.
- *
- * @throws ToolError `MISSING_PACKAGE`. The message says what to install.
- */
-export async function checkTransports(
-  servers: readonly Pick<McpServerSettings, 'transport'>[],
-  packages: McpPackages,
-): Promise<void> {
-  const kinds = new Set(servers.map(({ transport }) => transport.kind));
-  if (kinds.size > 0) await packages.client();
-  if (kinds.has('stdio')) await packages.stdio();
-  if (kinds.has('websocket')) await packages.ws();
-}
 
 /** The credentials of a connection, in addition to the settings. */
 export interface Credentials {

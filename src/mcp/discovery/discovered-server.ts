@@ -1,3 +1,4 @@
+import type { LoggingLevel } from '@modelcontextprotocol/client';
 import type { Clock } from '../../core/clock.js';
 import { AccessMode } from '../../core/enums.js';
 import { isToolError, ToolError } from '../../core/errors.js';
@@ -14,25 +15,35 @@ import {
   ANYTHING,
   McpConnection,
   type McpConnectionOptions,
-  type RawListing,
 } from '../connection/mcp-connection.js';
-import { offeredTools, type OfferedTools } from '../connection/offered-tools.js';
+import { resourceTools, type ResourceTools } from '../connection/resource-tools.js';
 import {
   callFailure,
   callResult,
   describeConnectionFailure,
+  errorLineOf,
   inAnySession,
 } from '../connection/server-answers.js';
 import type { Session } from '../connection/session.js';
-import { boundedFetch, type Credentials } from '../connection/transports.js';
+import type { Credentials } from '../connection/transports.js';
 import type { LoginStore } from '../login/login-store.js';
 import { isLoginNeeded, labelOf, unavailable } from '../login/server-errors.js';
-import { ServerLogin } from '../login/server-login.js';
+import type { ServerLogin } from '../login/server-login.js';
 import type { ServerListing } from '../pins/definition-changes.js';
 import type { McpServerSettings, McpSettings } from '../settings/read-mcp-settings.js';
 import { findingOf, quoted, type McpFinding } from '../translate/foreign-text.js';
 import { isAllowed } from '../translate/tool-names.js';
-import type { HeadersFor, McpChange, McpServerStatus, PinGuard } from './discovery-options.js';
+import { screenedInstructions } from '../translate/instructions.js';
+import type { ServerUris } from '../translate/resource-owners.js';
+import { headersOf, loginAt } from './server-credentials.js';
+import { NO_URIS, type Failure, type Known, type Listing, type State } from './server-state.js';
+import type {
+  HeadersFor,
+  McpChange,
+  McpServerStatus,
+  PinGuard,
+  ServerMessage,
+} from './discovery-options.js';
 import {
   declaredPart,
   digestIn,
@@ -44,7 +55,7 @@ import { buildTable, changeOf, EMPTY_TABLE, isServed, type ToolTable } from './t
 
 interface DiscoveredServerOptions extends Omit<
   McpConnectionOptions,
-  keyof Credentials | 'isWanted' | 'onToolsChanged' | 'onDoubt'
+  keyof Credentials | 'isWanted' | 'onToolsChanged' | 'onDoubt' | 'onNotification'
 > {
   readonly clock: Clock;
   readonly random: () => number;
@@ -55,20 +66,10 @@ interface DiscoveredServerOptions extends Omit<
   readonly headers?: HeadersFor | undefined;
   /** Reports changed tools. */
   readonly tell: (change: McpChange) => void;
-}
-
-interface Listing extends RawListing {
-  readonly offered: OfferedTools;
-  /** Time at which the tools were listed, in milliseconds since 1970. */
-  readonly at: number;
-}
-
-interface Failure {
-  readonly error: unknown;
-  readonly reason: string;
-  readonly failures: number;
-  /** End of the backoff, in milliseconds since 1970. */
-  readonly nextAttemptAt: number;
+  /** Reports what the server tells clients of a gateway. */
+  readonly tellMessage: (message: ServerMessage) => void;
+  /** Returns true while somebody waits for changes. */
+  readonly isFollowed: () => boolean;
 }
 
 /**
@@ -87,22 +88,16 @@ export class DiscoveredServer {
   readonly #options: DiscoveredServerOptions;
   readonly #connection: McpConnection;
   readonly #login: ServerLogin | undefined;
-  #table: ToolTable = EMPTY_TABLE;
-  #listing: Listing | undefined;
-  #failure: Failure | undefined;
-  #askedAt = -Infinity;
-  /** True if the server announced that its tools differ from the listing. */
-  #isChanged = false;
+  #state: State = { is: 'idle' };
+  #known: Known | undefined;
   /**
-   * True if the server's tools may have changed without an announcement, for example after a
-   * reconnection. The next call then lists the tools again.
+   * `announced` if the server announced that its tools differ from the listing, `possible` if they
+   * may have changed without an announcement, for example after a reconnection. Both end when a
+   * listing starts. The next call lists the tools again.
    */
-  #isInDoubt = false;
-  #running: Promise<void> | undefined;
-  /** The listing that follows the one in progress. */
-  #next: Promise<void> | undefined;
+  #doubt: 'none' | 'possible' | 'announced' = 'none';
+  #askedAt = -Infinity;
   #cancelTimer: (() => void) | undefined;
-  #closed = false;
   /**
    * The digest of each tool in the server's first listing. The program's own tools were written for
    * these definitions.
@@ -122,7 +117,9 @@ export class DiscoveredServer {
       ...(headers && { ownHeaders: () => headersOf(headers, server.name) }),
       isWanted: (tool) => this.#isWanted(tool),
       onToolsChanged: () => this.#listSoon(),
-      onDoubt: () => (this.#isInDoubt = true),
+      onDoubt: () => this.#noteDoubt(),
+      onNotification: (method, params) =>
+        options.tellMessage({ server: server.name, method, params }),
     });
   }
 
@@ -132,25 +129,38 @@ export class DiscoveredServer {
   }
 
   /** Tools of this program for the server's resources and prompts. */
-  get offered(): OfferedTools {
-    return this.#listing?.offered ?? new Map();
+  get ownTools(): ResourceTools {
+    return this.#known?.listing.ownTools ?? new Map();
+  }
+
+  /** The resources that the server listed, if its settings enable them. */
+  get uris(): ServerUris {
+    return { server: this.server.name, ...(this.#known?.listing.uris ?? NO_URIS) };
+  }
+
+  /** The server's instructions for models, unless they hide something or steer models. */
+  get instructions(): string | undefined {
+    return this.#known?.listing.screened.text;
   }
 
   get findings(): readonly McpFinding[] {
     const { name } = this.server;
-    const own = (kind: McpFinding['kind'], message: string) =>
-      Object.freeze([findingOf(kind, name, message), ...this.#table.findings]);
-    if (this.#failure !== undefined)
-      return own(
-        'unreachable',
-        `${labelOf(name)} could not list its tools: ${this.#failure.reason}`,
-      );
-    if (this.#listing === undefined && this.#running !== undefined)
-      return own(
-        'unanswered',
-        `${labelOf(name)} hasn't listed its tools yet. They will be added when it responds.`,
-      );
-    return this.#table.findings;
+    const failure = this.#failure;
+    const { findings } = this.#table;
+    if (failure !== undefined) {
+      const { stderr } = this.#connection;
+      const line = errorLineOf(stderr);
+      const message = `${labelOf(name)} could not list its tools: ${failure.reason}${line === '' ? '' : `; its stderr says: ${line}`}`;
+      return Object.freeze([
+        { ...findingOf('unreachable', name, message), ...(stderr !== '' && { stderr }) },
+        ...findings,
+      ]);
+    }
+    if (this.#known === undefined && this.#state.is === 'listing') {
+      const message = `${labelOf(name)} hasn't listed its tools yet. They will be added when it responds.`;
+      return Object.freeze([findingOf('unanswered', name, message), ...findings]);
+    }
+    return Object.freeze([...findings, ...(this.#known?.listing.screened.findings ?? [])]);
   }
 
   get status(): McpServerStatus {
@@ -158,21 +168,29 @@ export class DiscoveredServer {
     const { error: _, ...failure } = this.#failure ?? {};
     return Object.freeze({
       server: this.server.name,
-      state: this.#state,
+      state: this.#shownState,
       tools: this.#table.tools.size,
       findings: this.findings,
-      lastDiscoveredAt: this.#listing?.at ?? null,
-      era: this.#listing?.era ?? null,
+      lastDiscoveredAt: this.#known?.listing.at ?? null,
+      era: this.#known?.listing.era ?? null,
       ...(stderr !== '' && { stderr }),
       ...failure,
     });
   }
 
-  get #state(): McpServerStatus['state'] {
-    if (this.#closed) return 'closed';
+  get #shownState(): McpServerStatus['state'] {
+    if (this.#state.is === 'closed') return 'closed';
     if (this.#failure !== undefined) return this.#isLeftAlone ? 'backing-off' : 'failed';
-    if (this.#listing !== undefined) return this.#isLeftAlone ? 'ready' : 'stale';
-    return this.#running === undefined ? 'idle' : 'discovering';
+    if (this.#known !== undefined) return this.#isLeftAlone ? 'ready' : 'stale';
+    return this.#state.is === 'listing' ? 'discovering' : 'idle';
+  }
+
+  get #table(): ToolTable {
+    return this.#state.is === 'closed' ? EMPTY_TABLE : (this.#known?.table ?? EMPTY_TABLE);
+  }
+
+  get #failure(): Failure | undefined {
+    return 'failure' in this.#state ? this.#state.failure : undefined;
   }
 
   /**
@@ -181,9 +199,9 @@ export class DiscoveredServer {
   get rawListing(): ServerListing {
     const server = this.server.name;
     return Object.freeze(
-      this.#failure !== undefined || this.#listing === undefined
+      this.#failure !== undefined || this.#known === undefined
         ? { server, error: this.#failure?.reason ?? 'the server has not been asked yet' }
-        : { server, tools: this.#listing.tools },
+        : { server, tools: this.#known.listing.tools },
     );
   }
 
@@ -204,17 +222,38 @@ export class DiscoveredServer {
    * follows it. Everyone who calls in between shares the second listing.
    */
   ask(force: boolean): Promise<void> {
-    if (this.#closed) return Promise.resolve();
-    if (this.#running !== undefined) {
-      if (!force) return this.#running;
-      return (this.#next ??= this.#running.then(() => {
-        this.#next = undefined;
-        return this.ask(true);
-      }));
-    }
-    if (!force && this.#isLeftAlone && this.#options.pins === undefined) return Promise.resolve();
-    const work = force || !this.#isLeftAlone ? this.#list() : this.#rebuild();
-    return (this.#running = work.finally(() => (this.#running = undefined)));
+    const state = this.#state;
+    if (state.is === 'closed') return Promise.resolve();
+    if (state.is === 'listing')
+      return force ? (state.again ??= state.done.then(() => this.ask(true))) : state.done;
+    const isDue = force || !this.#isLeftAlone;
+    if (!isDue && this.#options.pins === undefined) return Promise.resolve();
+    const work = isDue ? this.#list() : this.#rebuild().then(() => state);
+    const done = work.then((next) => {
+      if (this.#state.is !== 'closed') this.#state = next;
+    });
+    this.#state = { is: 'listing', done, failure: this.#failure };
+    return done;
+  }
+
+  /** Tries again in the background, if the last listing failed and the discovery is followed. */
+  retryLater(): void {
+    const failure = this.#failure;
+    if (failure === undefined || !this.#options.isFollowed()) return;
+    this.#later(failure.nextAttemptAt - this.#options.clock.now(), () => void this.ask(false));
+  }
+
+  /** Sends a request of a gateway's client to the server. */
+  request(
+    method: string,
+    params: Readonly<Record<string, unknown>>,
+    signal?: AbortSignal,
+  ): Promise<unknown> {
+    return this.#connection.request(method, params, signal);
+  }
+
+  setLogLevel(level: LoggingLevel): void {
+    void this.#connection.setLogLevel(level).catch(() => undefined); // Set when it connects.
   }
 
   /**
@@ -234,43 +273,21 @@ export class DiscoveredServer {
     context: ToolContext,
     digest?: string,
   ): Promise<unknown> {
-    const { signal, reportProgress } = context;
-    const sdk = await this.#options.packages.client();
+    const { signal } = context;
     try {
-      const result = await inAnySession(async () => {
-        const session = await this.#listedSession(toolName, signal);
-        const tool = this.#callable(toolName);
-        if (context.toolName !== undefined || digest !== undefined)
-          this.#assertJudged(toolName, tool, digest);
-        const offered = this.offered.get(toolName);
-        return this.#connection.useIn(session, signal, ({ client, elicitation }, options) => {
-          if (offered !== undefined)
-            return offered.answer(input as Record<string, unknown>, (method, params) =>
-              client.request({ method, params }, ANYTHING, options),
-            );
-          const call = { name: toolName, arguments: input as Record<string, unknown> };
-          const all = {
-            ...options,
-            // Keeps the SDK from compiling the server's (possibly hostile) output schema.
-            toolDefinition: { name: toolName, inputSchema: tool.inputSchema as { type: 'object' } },
-            // If `onprogress` is set, the SDK asks the server for progress.
-            ...(reportProgress && { onprogress: (told: object) => reportProgress({ ...told }) }),
-          };
-          return elicitation === undefined
-            ? client.callTool(call, all)
-            : elicitation.call(client, call, all, context);
-        });
-      });
-      this.#failure = undefined;
+      const result = await inAnySession(() => this.#callOnce(toolName, input, context, digest));
+      this.#recovered();
       // The executor checks the result against the definition's output schema.
-      return this.#withoutSecrets(callResult(result, this.offered.has(toolName)));
+      return this.#withoutSecrets(callResult(result, this.ownTools.has(toolName)));
     } catch (error) {
       if (signal?.aborted === true) throw abortError(signal);
+      const sdk = await this.#options.packages.client();
       try {
         return this.#withoutSecrets(callFailure(error, this.server.name, sdk));
       } catch (readable) {
         // Records in the status that the login has ended.
-        if (isLoginNeeded(readable) && readable !== this.#failure?.error) this.#failed(readable);
+        const isNews = isLoginNeeded(readable) && readable !== this.#failure?.error;
+        if (isNews && this.#state.is !== 'listing') this.#state = this.#failedState(readable);
         throw readable;
       }
     }
@@ -301,11 +318,11 @@ export class DiscoveredServer {
 
   /** Closes the connection and ends the process behind it. Its tools are removed. */
   async close(): Promise<void> {
-    this.#closed = true;
+    const running = this.#state.is === 'listing' ? this.#state.done : undefined;
+    this.#state = { is: 'closed' };
     this.#cancelTimer?.();
     await this.#connection.close();
-    await this.#running;
-    this.#table = EMPTY_TABLE;
+    await running;
   }
 
   /** True while the listing is fresh or the server is backing off. */
@@ -313,10 +330,41 @@ export class DiscoveredServer {
     const now = this.#options.clock.now();
     if (this.#failure !== undefined) return now < this.#failure.nextAttemptAt;
     return (
-      this.#listing !== undefined &&
-      !this.#isChanged &&
-      now - this.#listing.at < this.server.healthCheckIntervalMs
+      this.#known !== undefined &&
+      this.#doubt !== 'announced' &&
+      now - this.#known.listing.at < this.server.healthCheckIntervalMs
     );
+  }
+
+  async #callOnce(
+    toolName: string,
+    input: unknown,
+    context: ToolContext,
+    digest: string | undefined,
+  ): Promise<unknown> {
+    const { signal, reportProgress } = context;
+    const session = await this.#listedSession(toolName, signal);
+    const tool = this.#callable(toolName);
+    if (context.toolName !== undefined || digest !== undefined)
+      this.#assertJudged(toolName, tool, digest);
+    const own = this.ownTools.get(toolName);
+    return this.#connection.useIn(session, signal, ({ client, elicitation }, options) => {
+      if (own !== undefined)
+        return own.answer(input as Record<string, unknown>, (method, params) =>
+          client.request({ method, params }, ANYTHING, options),
+        );
+      const call = { name: toolName, arguments: input as Record<string, unknown> };
+      const all = {
+        ...options,
+        // Keeps the SDK from compiling the server's (possibly hostile) output schema.
+        toolDefinition: { name: toolName, inputSchema: tool.inputSchema as { type: 'object' } },
+        // If `onprogress` is set, the SDK asks the server for progress.
+        ...(reportProgress && { onprogress: (told: object) => reportProgress({ ...told }) }),
+      };
+      return elicitation === undefined
+        ? client.callTool(call, all)
+        : elicitation.call(client, call, all, context);
+    });
   }
 
   /**
@@ -326,8 +374,8 @@ export class DiscoveredServer {
    * doesn't announce changes, they're also listed before every call that isn't read-only.
    */
   async #listedSession(toolName: string, signal: AbortSignal | undefined): Promise<Session> {
-    if (this.#listing === undefined) await this.ask(false);
-    if (this.#listing === undefined) throw this.#away('could not list its tools');
+    if (this.#known === undefined) await this.ask(false);
+    if (this.#known === undefined) throw this.#away('could not list its tools');
     const session = await this.#connection.open(signal).catch((error: unknown) => {
       // Invalid settings aren't an outage.
       if (isToolError(error) && error.code !== 'TIMEOUT') throw error;
@@ -336,7 +384,8 @@ export class DiscoveredServer {
         error,
       );
     });
-    const isUnsure = () => this.#isInDoubt || this.#running !== undefined || !this.#isLeftAlone;
+    const isUnsure = () =>
+      this.#doubt !== 'none' || this.#state.is === 'listing' || !this.#isLeftAlone;
     const tool = this.#table.tools.get(toolName);
     const isReadonly = tool !== undefined && entryOf(tool).accessMode === AccessMode.READONLY;
     let mustList = isUnsure() || (!isReadonly && !session.announces);
@@ -435,62 +484,99 @@ export class DiscoveredServer {
     return typeof name !== 'string' || isAllowed(name, this.server, this.#options.settings);
   }
 
-  async #list(): Promise<void> {
+  /** Lists the tools. Returns the state after that. */
+  async #list(): Promise<State> {
     const { clock } = this.#options;
     this.#askedAt = clock.now();
     try {
       const listing = await this.#connection.listTools(() => {
-        this.#isChanged = this.#isInDoubt = false;
+        this.#doubt = 'none';
         this.#names.clear();
       });
-      if (this.#closed) return;
-      const offered = offeredTools(this.server, listing.capabilities, listing.tools, (tool) =>
+      if (this.#state.is === 'closed') return this.#state;
+      const ownTools = resourceTools(this.server, listing.capabilities, listing.tools, (tool) =>
         this.#isWanted(tool),
       );
-      this.#listing = {
+      const full: Listing = {
         ...listing,
-        tools: [...listing.tools, ...[...offered.values()].map(({ raw }) => raw)],
-        offered,
-        at: clock.now(),
+        tools: [...listing.tools, ...[...ownTools.values()].map(({ raw }) => raw)],
+        ...{ ownTools, at: clock.now() },
+        uris: await this.#listUris(ownTools),
+        screened: screenedInstructions(this.server.name, listing.instructions),
       };
-      this.#failure = undefined;
-      await this.#rebuild();
+      this.#recovered();
+      await this.#build(full);
+      return { is: 'ready' };
     } catch (error) {
-      this.#isInDoubt = true;
-      if (!this.#closed) this.#failed(error);
+      this.#noteDoubt();
+      return this.#failedState(error);
+    }
+  }
+
+  /** Returns the URIs of the server's resources. Nothing is known of them if it fails to list them. */
+  async #listUris(ownTools: ResourceTools): Promise<Omit<ServerUris, 'server'>> {
+    const tool = ownTools.get('list_resources');
+    if (tool === undefined) return NO_URIS;
+    try {
+      const { structuredContent: listed } = (await tool.answer({}, (method, params) =>
+        this.#connection.request(method, params),
+      )) as { structuredContent: Readonly<Record<string, readonly Record<string, unknown>[]>> };
+      return {
+        uris: listed['resources']!.map(({ uri }) => String(uri)),
+        templates: listed['resourceTemplates']!.map(({ uriTemplate }) => String(uriTemplate)),
+      };
+    } catch {
+      return NO_URIS;
     }
   }
 
   /** Rebuilds the table from the last listing, because tools may have been approved since then. */
   async #rebuild(): Promise<void> {
-    if (this.#listing === undefined) return;
+    if (this.#known !== undefined) await this.#build(this.#known.listing);
+  }
+
+  async #build(listing: Listing): Promise<void> {
     const before = this.#table;
     const { pins, patternEngine, settings, tell } = this.#options;
-    const { tools, offered, era } = this.#listing;
-    const table = await buildTable(tools, before, {
+    const table = await buildTable(listing.tools, before, {
       server: this.server,
       settings,
       pins,
       patternEngine,
       call: this.callTool.bind(this),
       names: this.#names,
-      offered,
-      repeatsInHeaders: era === 'modern' && this.server.transport.kind === 'http',
+      ownTools: listing.ownTools,
+      repeatsInHeaders: listing.era === 'modern' && this.server.transport.kind === 'http',
     });
-    if (this.#closed) return;
+    if (this.#state.is === 'closed') return;
     for (const [toolName, tool] of table.tools)
       if (!this.#first.has(toolName)) this.#first.set(toolName, digestIn(tool)!);
-    this.#table = table;
+    this.#known = { listing, table };
     const change = changeOf(this.server.name, before, table);
     if (change !== undefined) tell(change);
   }
 
-  #failed(error: unknown): void {
-    const { clock, random } = this.#options;
+  #noteDoubt(): void {
+    if (this.#doubt === 'none') this.#doubt = 'possible';
+  }
+
+  /** Records that the server has answered. */
+  #recovered(): void {
+    if (this.#state.is === 'listing') this.#state.failure = undefined;
+    else if (this.#state.is === 'failed') this.#state = { is: this.#known ? 'ready' : 'idle' };
+  }
+
+  #failedState(error: unknown): State {
+    const { clock, random, isFollowed } = this.#options;
+    if (this.#state.is === 'closed') return this.#state;
     const failures = (this.#failure?.failures ?? 0) + 1;
     const reason = describeConnectionFailure(error);
-    const nextAttemptAt = clock.now() + Math.ceil(exponentialBackoff(failures, { random }));
-    this.#failure = { error, reason, failures, nextAttemptAt };
+    const waitMs = Math.ceil(exponentialBackoff(failures, { random }));
+    if (isFollowed()) this.#later(waitMs, () => void this.ask(false));
+    return {
+      is: 'failed',
+      failure: { error, reason, failures, nextAttemptAt: clock.now() + waitMs },
+    };
   }
 
   /**
@@ -498,46 +584,17 @@ export class DiscoveredServer {
    * listing.
    */
   #listSoon(): void {
-    if (this.#closed) return;
     // A listing in progress may have started before this change.
-    this.#isChanged = true;
-    if (this.#cancelTimer !== undefined) return;
-    const { clock } = this.#options;
-    this.#cancelTimer = clock.after(
-      Math.max(0, this.#askedAt + CHANGE_GAP_MS - clock.now()),
-      () => {
-        this.#cancelTimer = undefined;
-        if (this.#isChanged) void this.ask(true);
-      },
-      { background: true },
-    );
+    this.#doubt = 'announced';
+    this.#later(this.#askedAt + CHANGE_GAP_MS - this.#options.clock.now(), () => {
+      if (this.#doubt === 'announced') void this.ask(true);
+    });
   }
-}
 
-/** Returns the login for an HTTP server whose settings contain no token. */
-function loginAt(
-  { name, transport }: McpServerSettings,
-  { clock, env, logins, packages }: DiscoveredServerOptions,
-): ServerLogin | undefined {
-  if (transport.kind !== 'http' && transport.kind !== 'sse') return undefined;
-  const hasToken = Object.keys(transport.headers).some((key) => /^authorization$/i.test(key));
-  return hasToken && transport.oauth === undefined
-    ? undefined
-    : new ServerLogin({
-        ...{ server: name, transport, clock, env, store: logins },
-        sdk: packages.client,
-        fetch: boundedFetch(),
-      });
-}
-
-/**
- * Asks the program for a request's headers.
- * @throws ToolError `PROVIDER_UNAVAILABLE`, without the program's error text.
- */
-async function headersOf(headersFor: HeadersFor, server: string): Promise<Headers> {
-  try {
-    return new Headers(await headersFor(server));
-  } catch (error) {
-    throw unavailable(`The \`headers\` function failed for ${labelOf(server)}.`, error);
+  /** Replaces the timer. */
+  #later(ms: number, work: () => void): void {
+    if (this.#state.is === 'closed') return;
+    this.#cancelTimer?.();
+    this.#cancelTimer = this.#options.clock.after(Math.max(0, ms), work, { background: true });
   }
 }

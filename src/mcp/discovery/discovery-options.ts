@@ -68,6 +68,13 @@ export interface McpChange {
   readonly removed: readonly string[];
 }
 
+/** A notification of a server that isn't about its tools: of log messages, resources or prompts. */
+export interface ServerMessage {
+  readonly server: string;
+  readonly method: string;
+  readonly params: Readonly<Record<string, unknown>>;
+}
+
 /** Decides if a definition may be used. `DefinitionPins` is one implementation. */
 export interface PinGuard {
   check(server: string, tool: unknown): PinAnswer | Promise<PinAnswer>;

@@ -10,7 +10,6 @@ import type { ToolMetadataRegistry } from '../../registry/tool-metadata-registry
 import type { Provider, ProviderFactory } from '../../providers/provider.js';
 import type { ToolContext } from '../../tool/tool-options.js';
 import { isToolDefinition, type ToolDefinition } from '../../tool/tool-definition.js';
-import { checkTransports } from '../connection/transports.js';
 import { loginFolder, loginsIn } from '../login/login-store.js';
 import type { LogInOptions } from '../login/server-login.js';
 import type { ServerListing } from '../pins/definition-changes.js';
@@ -18,6 +17,7 @@ import { serverNameOf } from '../settings/read-mcp-settings.js';
 import type { McpSettings } from '../settings/read-mcp-settings.js';
 import { readMcpSettings } from '../settings/read-mcp-settings.js';
 import { findingOf, type McpFinding } from '../translate/foreign-text.js';
+import { ResourceOwners } from '../translate/resource-owners.js';
 import { findLookAlikes, findSteering } from '../translate/tool-names.js';
 import { DiscoveredServer } from './discovered-server.js';
 import {
@@ -27,6 +27,7 @@ import {
   type McpChange,
   type McpDiscoveryOptions,
   type McpServerStatus,
+  type ServerMessage,
 } from './discovery-options.js';
 
 /**
@@ -52,6 +53,7 @@ export class McpDiscovery {
   readonly provider: ProviderFactory = (config) => new McpProvider(this, config);
   readonly #options: CheckedDiscoveryOptions;
   readonly #changes = new Listeners<McpChange>();
+  readonly #messages = new Listeners<ServerMessage>();
   #settings: McpSettings;
   #servers: ReadonlyMap<string, DiscoveredServer> = new Map();
   #closed = false;
@@ -73,16 +75,13 @@ export class McpDiscovery {
    * While you wait, you can already read the definitions of servers that have responded.
    *
    * @param options `force` also contacts servers that have a fresh listing or are backing off.
-   * @throws ToolError `MISSING_PACKAGE`, before any server is contacted, if a transport's package
-   * isn't installed. Server errors are never thrown: see `status` and `findings`.
+   * @throws ToolError `MISSING_PACKAGE`, before any server is contacted, if the SDK isn't installed.
+   * Server errors are never thrown: see `status` and `findings`.
    */
   async refresh(options: { readonly force?: boolean } = {}): Promise<void> {
     const { force = false } = options;
     const servers = [...this.#active.values()];
-    await checkTransports(
-      servers.map(({ server }) => server),
-      this.#options.packages,
-    );
+    if (servers.length > 0) await this.#options.packages.client();
     await Promise.all(servers.map((server) => server.ask(force)));
   }
 
@@ -109,9 +108,9 @@ export class McpDiscovery {
     const off = 'MCP is disabled in the settings. Set "enabled": true.';
     if (!this.#settings.enabled)
       return Object.freeze(servers.map(({ server }) => findingOf('disabled', server.name, off)));
-    const named = servers.flatMap(({ server, tools, offered }) =>
+    const named = servers.flatMap(({ server, tools, ownTools }) =>
       [...tools]
-        .filter(([toolName]) => !offered.has(toolName))
+        .filter(([toolName]) => !ownTools.has(toolName))
         .map(([toolName, definition]) => ({ server: server.name, toolName, definition })),
     );
     return Object.freeze([
@@ -119,6 +118,9 @@ export class McpDiscovery {
       ...servers.flatMap(({ findings }) => findings),
       ...findLookAlikes(named),
       ...findSteering(named),
+      ...new ResourceOwners(servers.map(({ uris }) => uris))
+        .problems()
+        .map(({ server, message }) => findingOf('duplicate', server, message)),
     ]);
   }
 
@@ -130,27 +132,89 @@ export class McpDiscovery {
     return Object.freeze([...this.#servers.values()].map(({ rawListing }) => rawListing));
   }
 
-  /** Calls `listener` with new, changed and removed tools. Returns a function that unsubscribes. */
+  /**
+   * Calls `listener` with new, changed and removed tools. Returns a function that unsubscribes.
+   *
+   * While there are listeners, servers that failed are tried again in the background, with backoff.
+   */
   onChange(listener: (change: McpChange) => void): () => void {
-    return this.#changes.add(listener);
+    const stop = this.#changes.add(listener);
+    for (const server of this.#active.values()) server.retryLater();
+    return stop;
   }
 
   /**
    * Registers the tools and keeps the registry up to date, until you call the returned function.
    * Call it after `discoverMcpTools`, which doesn't wait for slow servers.
+   *
+   * Tools that are already in the registry keep their names, and are joined with the servers' tools
+   * as by `complete`.
    */
   follow(registry: ToolMetadataRegistry): () => void {
-    const take = (tools: readonly ToolDefinition[]) =>
+    const known = new Set(this.definitions());
+    const own = [...registry]
+      .map(({ definition }) => definition)
+      .filter((definition) => !known.has(definition));
+    const taken = new Set(own.flatMap(({ name, aliases = [] }) => [name, ...aliases]));
+    const take = (tools: readonly ToolDefinition[]) => {
+      const free = tools.filter(({ name }) => !taken.has(name));
+      const joined = own.map((definition) => this.complete(definition));
       registry.registerAll(
-        tools.filter((tool) => registry.get(tool.name)?.definition !== tool),
+        [...free, ...joined].filter((tool) => registry.get(tool.name)?.definition !== tool),
         { replace: true },
       );
+    };
     take(this.definitions());
     return this.onChange(({ added, edited, removed }) => {
-      for (const name of removed) registry.unregister(name);
+      for (const name of removed) if (!taken.has(name)) registry.unregister(name);
       const come = new Set([...added, ...edited]);
       take(this.definitions().filter(({ name }) => come.has(name)));
     });
+  }
+
+  /**
+   * Calls `listener` with what servers tell besides their tools: log messages, and changes to
+   * resources and prompts. Returns a function that unsubscribes.
+   */
+  onMessage(listener: (message: ServerMessage) => void): () => void {
+    return this.#messages.add(listener);
+  }
+
+  /** Returns what servers say about their use. Instructions that steer models are left out. */
+  instructions(): readonly { readonly server: string; readonly text: string }[] {
+    return [...this.#active.values()].flatMap(({ server, instructions: text }) =>
+      text === undefined ? [] : [{ server: server.name, text }],
+    );
+  }
+
+  /** Returns true if a server may still offer resources or prompts, because it hasn't answered. */
+  awaits(offer: 'resources' | 'prompts'): boolean {
+    return [...this.#active.values()].some(
+      ({ server, status }) => server[offer] && status.lastDiscoveredAt === null,
+    );
+  }
+
+  /** The names and categories of tools that a gateway always lists, from the settings. */
+  get alwaysListed(): readonly string[] {
+    return this.#settings.include;
+  }
+
+  /**
+   * Sends a server a request that isn't a call of a tool, and returns its unchanged response.
+   * @throws ToolError like `callTool`, or the server's error.
+   */
+  async request(
+    server: string,
+    method: string,
+    params: Readonly<Record<string, unknown>>,
+    signal?: AbortSignal,
+  ): Promise<unknown> {
+    return this.#require(server).request(method, params, signal);
+  }
+
+  /** Sets the least severe level of the log messages that servers send. */
+  setLogLevel(level: Parameters<DiscoveredServer['setLogLevel']>[0]): void {
+    for (const server of this.#active.values()) server.setLogLevel(level);
   }
 
   /**
@@ -270,13 +334,17 @@ export class McpDiscovery {
   #serversOf(settings: McpSettings): ReadonlyMap<string, DiscoveredServer> {
     const { env = process.env, logins: given = loginFolder(env), ...options } = this.#options;
     const logins = typeof given === 'string' ? loginsIn(given) : given;
-    const tell = (change: McpChange) => this.#changes.tell(change);
+    const listeners = {
+      tell: (change: McpChange) => this.#changes.tell(change),
+      tellMessage: (message: ServerMessage) => this.#messages.tell(message),
+      isFollowed: () => this.#changes.size > 0,
+    };
     return new Map(
       settings.servers.map((server) => {
         // If the new settings are disabled, all servers are closed and their tools removed.
         const known = settings.enabled ? this.#servers.get(server.name) : undefined;
         if (known?.server.signature === server.signature) return [server.name, known];
-        const all = { ...options, env, logins, settings, tell };
+        const all = { ...options, ...listeners, env, logins, settings };
         return [server.name, new DiscoveredServer(server, all)];
       }),
     );
@@ -297,7 +365,7 @@ export class McpDiscovery {
   async #load(name: string, force: boolean): Promise<SourceTools> {
     const server = this.#active.get(name);
     if (server === undefined) return { definitions: [] };
-    await checkTransports([server.server], this.#options.packages);
+    await this.#options.packages.client();
     const asked = server.ask(force);
     if (force || server.status.lastDiscoveredAt === null)
       await withDeadline(() => asked, {

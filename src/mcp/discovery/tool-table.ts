@@ -6,10 +6,10 @@ import type { ToolContext } from '../../tool/tool-options.js';
 import { matchesPattern } from '../../safety/name-pattern.js';
 import { defineTool, entryOf, type ToolDefinition } from '../../tool/tool-definition.js';
 import type { McpServerSettings, McpSettings } from '../settings/read-mcp-settings.js';
-import type { OfferedTools } from '../connection/offered-tools.js';
+import type { ResourceTools } from '../connection/resource-tools.js';
 import { withReading } from '../settings/tool-settings.js';
 import { findingOf, quoted, type McpFinding } from '../translate/foreign-text.js';
-import { isAllowed, spellingsOf } from '../translate/tool-names.js';
+import { isAllowed, prefixOf, spellingsOf } from '../translate/tool-names.js';
 import { wrongMirroredHeader } from '../translate/mirrored-headers.js';
 import { translateMcpTool, type McpTranslation } from '../translate/translate-mcp-tool.js';
 import type { McpChange, PinAnswer, PinGuard } from './discovery-options.js';
@@ -36,7 +36,7 @@ interface TableSources {
   readonly patternEngine?: PatternEngine | undefined;
   /** The names of all tools that the server lists, including those that the settings exclude. */
   readonly names: Iterable<string>;
-  readonly offered: OfferedTools;
+  readonly ownTools: ResourceTools;
   /** True if calls repeat arguments in headers, which the 2026 protocol requires over HTTP. */
   readonly repeatsInHeaders: boolean;
   /**
@@ -58,9 +58,9 @@ interface TableSources {
 export async function buildTable(
   listing: readonly unknown[],
   before: ToolTable,
-  { server, settings, pins, patternEngine, call, names, offered, repeatsInHeaders }: TableSources,
+  { server, settings, pins, patternEngine, call, names, ownTools, repeatsInHeaders }: TableSources,
 ): Promise<ToolTable> {
-  const translated = translateListing(listing, server, settings, patternEngine, offered);
+  const translated = translateListing(listing, server, settings, patternEngine, ownTools);
   const tools = new Map<string, ToolDefinition>();
   const withheld = new Map<string, string>();
   const findings: McpFinding[] = [...translated.findings, ...unmatched(server, names)];
@@ -113,7 +113,7 @@ const isSame = (one: ToolDefinition, other: ToolDefinition) =>
  */
 function unmatched(server: McpServerSettings, listed: Iterable<string>): readonly McpFinding[] {
   const own = [...listed].map((tool) => tool.trim());
-  const full = own.flatMap((tool) => spellingsOf(tool, server.name));
+  const full = own.flatMap((tool) => spellingsOf(tool, server));
   const lists = [
     ['tools', server.tools.map(({ pattern }) => pattern), own],
     ['allow_tools', server.allowTools ?? [], full],
@@ -180,14 +180,14 @@ export function translateListing(
   server: McpServerSettings,
   settings: Pick<McpSettings, 'allowTools' | 'denyTools'>,
   engine?: PatternEngine,
-  offered?: OfferedTools,
+  ownTools?: ResourceTools,
 ): { readonly tools: readonly TranslatedTool[]; readonly findings: readonly McpFinding[] } {
   const tools = new Map<string, TranslatedTool>();
   const findings: McpFinding[] = [];
-  const own = new Set<unknown>([...(offered?.values() ?? [])].map(({ raw }) => raw));
+  const own = new Set<unknown>([...(ownTools?.values() ?? [])].map(({ raw }) => raw));
   for (const raw of listing) {
     const translated = own.has(raw)
-      ? offering(translateMcpTool(raw, withReading(server), engine))
+      ? offering(server, translateMcpTool(raw, withReading(server), engine))
       : translateMcpTool(raw, server, engine);
     const { toolName } = translated;
     // A denied tool isn't reported.
@@ -216,10 +216,14 @@ export function translateListing(
  * Marks a tool of this program that gives access to resources or prompts. A server can't set this
  * mark on its own tools.
  */
-function offering(translated: McpTranslation): McpTranslation {
+function offering(server: McpServerSettings, translated: McpTranslation): McpTranslation {
   if ('refused' in translated) return translated;
   const { metadata } = translated.options;
-  const mcp = { ...(metadata?.['mcp'] as object), offers: translated.toolName };
+  const mcp = {
+    ...(metadata?.['mcp'] as object),
+    offers: translated.toolName,
+    prefix: prefixOf(server),
+  };
   return {
     ...translated,
     options: { ...translated.options, metadata: { ...metadata, mcp } },

@@ -178,10 +178,15 @@ function form(
   };
 }
 
-function shownArguments(input: Json): string {
-  const json = JSON.stringify(input, null, 2).replace(UNSEEN, (character) =>
+/** Returns a text in which characters that the user wouldn't see are shown as `\uXXXX`. */
+export function withMarks(text: string): string {
+  return text.replace(UNSEEN, (character) =>
     character.replace(/[^]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`),
   );
+}
+
+function shownArguments(input: Json): string {
+  const json = withMarks(JSON.stringify(input, null, 2));
   if (json === '{}') return 'Without arguments.';
   if (json.length <= SHOWN_WHOLE) return `Arguments:\n${json}`;
   const hidden = json.length - 2 * SHOWN_ENDS;

@@ -1,13 +1,31 @@
-import type { RequestStateCodec, Server, ServerContext } from '@modelcontextprotocol/server';
+import type {
+  CallToolRequest,
+  RequestStateCodec,
+  Server,
+  ServerContext,
+} from '@modelcontextprotocol/server';
 import { randomUUID } from 'node:crypto';
 import { isPlainObject } from '../../core/plain-data.js';
 import { errorResult } from './call-result.js';
-import { offersOf, type OfferParts } from './offers.js';
+import type { Relays } from './relays.js';
 import { contextOf } from './request-context.js';
-import { CALL_TOOL, FIND_TOOLS } from './served-tools.js';
-import { canShow, type AskedBefore, type By, type Reply } from './tool-calls.js';
+import { CALL_TOOL, FIND_TOOLS, type ServedTools } from './served-tools.js';
+import type { CheckedServerOptions } from './server-options.js';
+import {
+  canShow,
+  type AskedBefore,
+  type By,
+  type Reply,
+  type ServerSdk,
+  type ToolCalls,
+} from './tool-calls.js';
 
-interface ConnectionParts extends OfferParts {
+interface ConnectionParts {
+  readonly sdk: ServerSdk;
+  readonly options: CheckedServerOptions;
+  readonly tools: ServedTools;
+  readonly calls: ToolCalls;
+  readonly relays: Relays;
   readonly codec: RequestStateCodec<AskedBefore>;
   /** Warns about calls without a conversation. */
   readonly warnAlone: () => void;
@@ -15,82 +33,110 @@ interface ConnectionParts extends OfferParts {
 
 const INSTRUCTIONS = `More tools exist than are listed: find them with ${FIND_TOOLS}, and call them with ${CALL_TOOL}.`;
 
-/**
- * Creates the SDK's server for one client, which serves the tools, resources and prompts.
- *
- * @param lasts True if the client sends all its requests to this server object. They share a
- * conversation, unless the program specifies another. Standalone requests have no conversation.
- */
-export function createConnection(parts: ConnectionParts, lasts: boolean): Server {
-  const { sdk, options, tools, calls, codec, warnAlone } = parts;
-  const conversation = lasts ? { conversationId: randomUUID() } : {};
-  const isSearched = tools.isSearched(typeof options.context === 'object' ? options.context : {});
-  const instructions = [options.instructions, isSearched && INSTRUCTIONS].filter(Boolean);
-  const offers = offersOf(parts);
-  const server = new sdk.Server(
-    { name: options.name, version: options.version },
-    {
-      capabilities: { tools: { listChanged: true }, ...offers.capabilities },
-      requestState: { verify: (state, request) => codec.verify(state, request) },
-      // Reports all changes of one turn of the event loop together.
-      debouncedNotificationMethods: ['notifications/tools/list_changed'],
-      ...(instructions.length > 0 && { instructions: instructions.join('\n\n') }),
-    },
-  );
-  server.onerror = (error) => options.onError?.(error);
+/** Serves the tools, resources and prompts to one client. */
+export class Connection {
+  readonly server: Server;
+  readonly #parts: ConnectionParts;
+  readonly #lasts: boolean;
+  readonly #conversation: { readonly conversationId?: string };
 
-  const byOf = (request: ServerContext): By => {
-    const envelope = request.mcpReq.envelope as Readonly<Record<string, unknown>> | undefined;
-    const given = contextOf(sdk, options, request, server.getClientVersion());
-    return {
-      context: { ...conversation, ...given },
-      canAsk: (mode) =>
-        canShow(
-          envelope?.[sdk.CLIENT_CAPABILITIES_META_KEY] ?? server.getClientCapabilities(),
-          mode,
+  /**
+   * @param lasts True if the client sends all its requests to this object. They share a
+   * conversation, unless the program specifies another. Standalone requests have no conversation.
+   */
+  constructor(parts: ConnectionParts, lasts: boolean) {
+    this.#parts = parts;
+    this.#lasts = lasts;
+    this.#conversation = lasts ? { conversationId: randomUUID() } : {};
+    this.server = this.#createServer();
+    const { server } = this;
+    server.onerror = (error) => parts.options.onError?.(error);
+    server.setRequestHandler('tools/list', (_, request) => ({
+      tools: parts.tools.list(this.#by(request).context),
+    }));
+    server.setRequestHandler('tools/call', ({ params }, request) => this.#call(params, request));
+    parts.relays.serve(server, (request) => this.#by(request));
+  }
+
+  #createServer(): Server {
+    const { sdk, options, tools, relays, codec } = this.#parts;
+    const { name, version, context } = options;
+    const isSearched = tools.isSearched(typeof context === 'object' ? context : {});
+    const instructions = [
+      options.instructions,
+      isSearched && INSTRUCTIONS,
+      ...relays.instructions,
+    ].filter(Boolean);
+    return new sdk.Server(
+      { name, version },
+      {
+        capabilities: { tools: { listChanged: true }, ...relays.capabilities },
+        requestState: { verify: (state, request) => codec.verify(state, request) },
+        // Reports all changes of one turn of the event loop together.
+        debouncedNotificationMethods: ['tools', 'resources', 'prompts'].map(
+          (list) => `notifications/${list}/list_changed`,
         ),
+        ...(instructions.length > 0 && { instructions: instructions.join('\n\n') }),
+      },
+    );
+  }
+
+  #by(request: ServerContext): By {
+    const { sdk, options } = this.#parts;
+    const envelope = request.mcpReq.envelope as Readonly<Record<string, unknown>> | undefined;
+    const given = contextOf(sdk, options, request, this.server.getClientVersion());
+    const context = { ...this.#conversation, ...given };
+    const capabilities =
+      envelope?.[sdk.CLIENT_CAPABILITIES_META_KEY] ?? this.server.getClientCapabilities();
+    return {
+      context,
+      client: this.#lasts ? this.server : (context.principal ?? request),
+      canAsk: (mode) => canShow(capabilities, mode),
     };
-  };
+  }
 
-  const callTool = (
-    name: string,
-    input: unknown,
-    by: By,
+  async #call(
+    { name, arguments: input = {} }: CallToolRequest['params'],
     request: ServerContext,
-  ): Reply | undefined => {
-    const entry = tools.get(name, by.context);
-    if (entry === undefined) return undefined;
-    if (by.context.conversationId === undefined) warnAlone();
-    return calls.call({ entry, input, ...by }, request);
-  };
-
-  server.setRequestHandler('tools/list', (_, request) => ({
-    tools: tools.list(byOf(request).context),
-  }));
-  server.setRequestHandler('tools/call', ({ params }, request) => {
-    const { name, arguments: input = {} } = params;
-    const by = byOf(request);
-    const shown = (unknown: string) => JSON.stringify(unknown.slice(0, 128));
+  ): Reply {
+    const { sdk, tools } = this.#parts;
+    const by = this.#by(request);
     // `isSearched` counts the tools, which takes time, so it's called only for these two names.
-    if ((name === FIND_TOOLS || name === CALL_TOOL) && tools.isSearched(by.context)) {
-      if (name === FIND_TOOLS) return tools.find(input, by.context, request.mcpReq.signal);
-      const { name: found, input: given = {} } = input;
-      if (typeof found !== 'string' || !isPlainObject(given))
-        return errorResult(
-          'Expected { name, input }, with the name of a tool and an object with its arguments.',
-        );
-      return (
-        callTool(found, given, by, request) ??
-        errorResult(`There is no tool named ${shown(found)}. Find one with ${FIND_TOOLS}.`)
-      );
-    }
-    const called = callTool(name, input, by, request);
+    if ((name === FIND_TOOLS || name === CALL_TOOL) && tools.isSearched(by.context))
+      return name === FIND_TOOLS
+        ? tools.find(input, by.context, request.mcpReq.signal)
+        : this.#callFound(input, by, request);
+    const called = this.#callTool(name, input, by, request);
     if (called !== undefined) return called;
     throw new sdk.ProtocolError(
       sdk.ProtocolErrorCode.InvalidParams,
       `This server has no tool named ${shown(name)}.`,
     );
-  });
-  offers.serve(server, byOf);
-  return server;
+  }
+
+  /** Answers a call of `call_tool`. */
+  async #callFound(
+    { name, input = {} }: Readonly<Record<string, unknown>>,
+    by: By,
+    request: ServerContext,
+  ): Reply {
+    if (typeof name !== 'string' || !isPlainObject(input))
+      return errorResult(
+        'Expected { name, input }, with the name of a tool and an object with its arguments.',
+      );
+    return (
+      this.#callTool(name, input, by, request) ??
+      errorResult(`There is no tool named ${shown(name)}. Find one with ${FIND_TOOLS}.`)
+    );
+  }
+
+  #callTool(name: string, input: unknown, by: By, request: ServerContext): Reply | undefined {
+    const { tools, calls, warnAlone } = this.#parts;
+    const entry = tools.get(name, by.context);
+    if (entry === undefined) return undefined;
+    if (by.context.conversationId === undefined) warnAlone();
+    return calls.call({ entry, input, ...by }, request);
+  }
 }
+
+const shown = (unknown: string) => JSON.stringify(unknown.slice(0, 128));

@@ -1,5 +1,5 @@
 import { without } from '../../core/plain-data.js';
-import type { AuthInfo, Transport } from '@modelcontextprotocol/server';
+import type { AuthInfo, Server, Transport } from '@modelcontextprotocol/server';
 import { randomBytes } from 'node:crypto';
 import type { Readable, Writable } from 'node:stream';
 import { systemClock } from '../../core/clock.js';
@@ -11,15 +11,18 @@ import { hostsFor } from '../../host/addresses.js';
 import type { RunningServer } from '../../host/listen.js';
 import type { ToolMetadataRegistry } from '../../registry/tool-metadata-registry.js';
 import type { OnElicit } from '../connection/elicitation.js';
-import { createConnection } from './connection.js';
-import { createHttpFace, listenHttp } from './http-face.js';
+import { Connection } from './connection.js';
+import { HttpFace, listenHttp } from './http-face.js';
 import { ownOutput } from './own-output.js';
+import { Relay } from './relay.js';
 import { RelayedCalls } from './relayed-calls.js';
+import { onClose, Relays, type Changed } from './relays.js';
 import { contextOf, ownerOf } from './request-context.js';
-import { servedTools } from './served-tools.js';
+import { ServedTools } from './served-tools.js';
 import {
   checkServerOptions,
   serveHttpOptions,
+  type CheckedServerOptions,
   type McpAuthInfo,
   type McpServerOptions,
 } from './server-options.js';
@@ -111,7 +114,8 @@ export interface McpToolServer {
  * cancellation are forwarded.
  *
  * If there are more tools than `maxTools`, clients find them with `find_tools` and call them with
- * `call_tool`.
+ * `call_tool`. Resources and prompts are those of discovered servers. To serve your own, use the
+ * SDK's `McpServer`.
  *
  * Requires the package `@modelcontextprotocol/server` when it first serves.
  *
@@ -126,72 +130,68 @@ export function createMcpServer(
   registry: ToolMetadataRegistry,
   given: McpServerOptions = {},
 ): McpToolServer {
-  const options = checkServerOptions(given);
-  const { policy, store, approvalKey, clock = systemClock, onError } = options;
-  const executor =
-    options.executor ??
-    new ToolExecutor({
-      registry,
-      clock,
-      ...without({ policy, store, approvalKey }),
-    });
-  const tools = servedTools(registry, options);
-  const running = new RelayedCalls(clock);
-  // `open` contains everything to close, and `told` the functions that notify clients of changes.
-  const open = new Set<{ close(): Promise<void> }>();
-  const told = new Set<() => unknown>();
-  let isClosed = false;
-  const stopListening = registry.onChange(() => {
-    for (const tell of told) tell();
-  });
+  return new ToolServer(registry, checkServerOptions(given));
+}
 
-  const prepare = once(async () => {
-    const sdk = await importServerSdk();
-    const codec = sdk.createRequestStateCodec<AskedBefore>({
-      key: approvalKey ?? randomBytes(32),
-      bind: (request) =>
-        contextOf(sdk, options, request).principal ?? ownerOf(options, request.http?.authInfo),
-    });
-    const calls = new ToolCalls({ sdk, executor, codec, running });
-    const warnAlone = once(() => onError?.(new Error(NO_CONVERSATION)));
-    const connect = (lasts: boolean) => {
-      const server = createConnection({ sdk, options, tools, calls, codec, warnAlone }, lasts);
-      if (lasts) {
-        const tell = () => server.sendToolListChanged().catch(() => undefined); // The client may be gone.
-        told.add(tell);
-        server.onclose = () => told.delete(tell);
-      }
-      return server;
-    };
-    const createFace = (hosts = options.allowedHosts) => {
-      const checked = { ...options, ...(hosts && { allowedHosts: hosts }) };
-      const face = createHttpFace(sdk, checked, connect, (name) => tools.inputSchemaOf(name));
-      const tell = () => face.tellChange();
-      told.add(tell);
-      const close = () => {
-        told.delete(tell);
-        return face.close();
-      };
-      return { ...face, close };
-    };
-    const face = createFace();
-    open.add(face);
-    return { sdk, connect, face, createFace };
-  });
-  // Checked again, because the server may have been closed while the SDK was loading.
-  const start = async () => {
-    const started = await prepare();
-    if (isClosed)
-      throw new ToolError('TOOL_UNAVAILABLE', 'This server is closed. Create a new one.');
-    return started;
-  };
+/** The parts of a server that need the SDK. */
+interface Prepared {
+  readonly sdk: ServerSdk;
+  readonly connect: (lasts: boolean) => Server;
+  readonly face: HttpFace;
+}
 
-  const connect = async (transport: McpTransport): Promise<McpConnection> => {
-    const started = await start();
+class ToolServer implements McpToolServer {
+  readonly onElicit: OnElicit;
+  readonly #options: CheckedServerOptions;
+  readonly #executor: ToolExecutor;
+  readonly #tools: ServedTools;
+  readonly #running: RelayedCalls;
+  /** Holds all that must be closed. */
+  readonly #open = new Set<{ close(): unknown }>();
+  /** The functions that tell clients that a list has changed. */
+  readonly #told = new Set<(what: Changed) => unknown>();
+  readonly #prepare = once(() => this.#prepared());
+  #isClosed = false;
+
+  constructor(registry: ToolMetadataRegistry, options: CheckedServerOptions) {
+    const { policy, store, approvalKey, clock = systemClock } = options;
+    this.#options = options;
+    this.#executor =
+      options.executor ??
+      new ToolExecutor({ registry, clock, ...without({ policy, store, approvalKey }) });
+    this.#tools = new ServedTools(registry, options);
+    this.#running = new RelayedCalls(clock);
+    this.onElicit = this.#running.onElicit;
+    let offers = this.#offers;
+    this.#open.add({
+      close: registry.onChange(() => {
+        const before = offers;
+        offers = this.#offers;
+        this.#tell('tools');
+        if (offers !== before)
+          for (const what of ['resources', 'prompts'] as const) this.#tell(what);
+      }),
+    });
+  }
+
+  async serveStdio({
+    input,
+    output,
+  }: Parameters<McpToolServer['serveStdio']>[0] = {}): Promise<McpConnection> {
+    const { sdk } = await this.#start();
+    const own = output === undefined ? ownOutput() : undefined;
+    const transport = new sdk.StdioServerTransport(input, output ?? own?.output);
+    const connection = await this.connect(transport);
+    void connection.closed.then(() => own?.release());
+    return connection;
+  }
+
+  async connect(transport: McpTransport): Promise<McpConnection> {
+    const { sdk, connect } = await this.#start();
     const wire = transport as Transport;
-    const handle = started.sdk.serveStdio(() => started.connect(true), {
+    const handle = sdk.serveStdio(() => connect(true), {
       transport: wire,
-      onerror: (error) => onError?.(error),
+      onerror: (error) => this.#options.onError?.(error),
     });
     let end!: () => void;
     const closed = new Promise<void>((resolve) => (end = resolve));
@@ -199,51 +199,115 @@ export function createMcpServer(
     const ofSdk = wire.onclose;
     wire.onclose = () => {
       ofSdk?.();
-      open.delete(connection);
+      this.#open.delete(connection);
       end();
     };
-    open.add(connection);
+    this.#open.add(connection);
     return connection;
+  }
+
+  readonly fetch: McpToolServer['fetch'] = async (request, { authInfo } = {}) => {
+    const { face } = await this.#start();
+    return face.fetch(request, authInfo as AuthInfo | undefined);
   };
 
-  return {
-    connect,
-    onElicit: running.onElicit,
-    async serveStdio({ input, output } = {}) {
-      const { sdk } = await start();
-      const own = output === undefined ? ownOutput() : undefined;
-      const transport = new sdk.StdioServerTransport(input, output ?? own?.output);
-      const connection = await connect(transport);
-      void connection.closed.then(() => own?.release());
-      return connection;
-    },
-    async fetch(request, { authInfo } = {}) {
-      const { face } = await start();
-      return face.fetch(request, authInfo as AuthInfo | undefined);
-    },
-    async serveHttp(where = {}) {
-      const { port, host } = checkOptions(serveHttpOptions, where, 'options of serveHttp');
-      const { token, verify, allowedHosts = hostsFor(host) } = options;
-      const { createFace } = await start();
-      const face = createFace(allowedHosts);
-      const needsToken = token !== undefined || verify !== undefined;
-      const listening = await listenHttp(face, { port, host, needsToken });
-      const closeBoth = async () => {
-        open.delete(listed);
-        await Promise.all([face.close(), listening.close()]);
-      };
-      const listed: RunningServer = Object.freeze({ url: listening.url, close: closeBoth });
-      open.add(listed);
-      return listed;
-    },
-    async close() {
-      isClosed = true;
-      stopListening();
-      running.close();
-      await Promise.all([...open].map((each) => each.close()));
-      if (options.executor === undefined) await executor.close();
-    },
-  };
+  async serveHttp(where: Parameters<McpToolServer['serveHttp']>[0] = {}): Promise<RunningServer> {
+    const { port, host } = checkOptions(serveHttpOptions, where, 'options of serveHttp');
+    const { token, verify, allowedHosts = hostsFor(host) } = this.#options;
+    const { sdk, connect } = await this.#start();
+    const face = this.#face(sdk, connect, { ...this.#options, allowedHosts });
+    const needsToken = token !== undefined || verify !== undefined;
+    const listening = await listenHttp(face, { port, host, needsToken });
+    const closeBoth = async () => {
+      this.#open.delete(listed);
+      await Promise.all([face.close(), listening.close()]);
+    };
+    const listed: RunningServer = Object.freeze({ url: listening.url, close: closeBoth });
+    this.#open.add(listed);
+    return listed;
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    this.#running.close();
+    await Promise.all([...this.#open].map((each) => each.close()));
+    if (this.#options.executor === undefined) await this.#executor.close();
+  }
+
+  /** Identifies the servers whose resources or prompts are served. */
+  get #offers(): string {
+    return ['list_resources', 'list_prompts']
+      .flatMap((tool) => this.#tools.offering(tool).map(({ name }) => name))
+      .join();
+  }
+
+  #tell(what: Changed): void {
+    for (const tell of this.#told) tell(what);
+  }
+
+  /** Checks for `close` again, because the server may have been closed while the SDK was loading. */
+  async #start(): Promise<Prepared> {
+    const prepared = await this.#prepare();
+    if (this.#isClosed)
+      throw new ToolError('TOOL_UNAVAILABLE', 'This server is closed. Create a new one.');
+    return prepared;
+  }
+
+  async #prepared(): Promise<Prepared> {
+    const options = this.#options;
+    const tools = this.#tools;
+    const running = this.#running;
+    const sdk = await importServerSdk();
+    const codec = sdk.createRequestStateCodec<AskedBefore>({
+      key: options.approvalKey ?? randomBytes(32),
+      bind: (request) =>
+        contextOf(sdk, options, request).principal ?? ownerOf(options, request.http?.authInfo),
+    });
+    const calls = new ToolCalls({ sdk, executor: this.#executor, codec, running });
+    const relay = new Relay(sdk, options, tools, calls);
+    const relays = new Relays(relay, options, running, (what) => this.#tell(what));
+    const warnAlone = once(() => options.onError?.(new Error(NO_CONVERSATION)));
+    const parts = { sdk, options, tools, calls, relays, codec, warnAlone };
+    const connect = (lasts: boolean) => {
+      const { server } = new Connection(parts, lasts);
+      if (lasts) this.#keepTold(server);
+      return server;
+    };
+    const face = this.#face(sdk, connect, options);
+    this.#open.add(face).add(relays);
+    return { sdk, connect, face };
+  }
+
+  #keepTold(server: Server): void {
+    const tell = async (what: Changed) => {
+      try {
+        if (what === 'tools') await server.sendToolListChanged();
+        else if (what === 'resources') await server.sendResourceListChanged();
+        else await server.sendPromptListChanged();
+      } catch {
+        // The client may be gone, or was never told of such a list.
+      }
+    };
+    this.#told.add(tell);
+    onClose(server, () => void this.#told.delete(tell));
+  }
+
+  #face(
+    sdk: ServerSdk,
+    connect: (lasts: boolean) => Server,
+    options: CheckedServerOptions,
+  ): HttpFace {
+    const face = new HttpFace(sdk, options, connect, (name) => this.#tools.inputSchemaOf(name));
+    const tell = (what: Changed) => face.tellChange(what);
+    this.#told.add(tell);
+    const close = face.close.bind(face);
+    return Object.assign(face, {
+      close: () => {
+        this.#told.delete(tell);
+        return close();
+      },
+    });
+  }
 }
 
 const NO_CONVERSATION =

@@ -21,8 +21,7 @@ import type { ToolFilter } from '../../registry/tool-filter.js';
 import { approvalKey } from '../../safety/signer.js';
 import type { CallContext, Policy } from '../../safety/calls.js';
 import type { StateStore } from '../../state/state-store.js';
-
-import { promptField, resourceField, type McpPrompt, type McpResource } from './own-offers.js';
+import type { McpDiscovery } from '../discovery/mcp-discovery.js';
 
 /** Facts about a bearer token, in the shape of the official SDK's `AuthInfo`. */
 export interface McpAuthInfo {
@@ -44,6 +43,12 @@ export interface McpRequestInfo {
 
 /** The caller of a request, and the value that tools receive as `context.context`. */
 export type RequestContext = CallContext & { readonly context?: unknown };
+
+/** The servers behind a server, as an `McpDiscovery` provides them. */
+export type ServersBehind = Pick<
+  McpDiscovery,
+  'alwaysListed' | 'awaits' | 'instructions' | 'onMessage' | 'request' | 'setLogLevel'
+>;
 
 /** Options for `createMcpServer`. */
 export interface McpServerOptions {
@@ -72,15 +77,11 @@ export interface McpServerOptions {
    */
   readonly context?: RequestContext | ((request: McpRequestInfo) => RequestContext);
   /**
-   * The program's own resources. They're exposed to every client that may connect.
-   * @default only the resources of discovered servers
+   * The discovery of the servers whose tools are served. Clients also get these servers'
+   * instructions, log messages, completions and updates of resources.
+   * @default only tools, resources and prompts are forwarded
    */
-  readonly resources?: readonly McpResource[];
-  /**
-   * The program's own prompts. They're exposed to every client that may connect.
-   * @default only the prompts of discovered servers
-   */
-  readonly prompts?: readonly McpPrompt[];
+  readonly discovery?: ServersBehind;
   /** The name that the server reports. @default 'tooldex' */
   readonly name?: string;
   /** The version that the server reports. @default '1.0.0' */
@@ -99,6 +100,13 @@ export interface McpServerOptions {
   readonly names?: 'safe' | 'original';
   /** Maximum number of tools listed. With more tools, clients find them by search. @default 128 */
   readonly maxTools?: number;
+  /**
+   * The names or categories of tools that are listed even if clients find tools by search.
+   * @default those in the settings of `discovery`
+   */
+  readonly include?: readonly string[];
+  /** Maximum number of tools in one result of `find_tools`. @default 10 */
+  readonly maxResults?: number;
   /**
    * The token that web clients must send as `Authorization: Bearer <token>`: at least 16 visible
    * characters.
@@ -153,14 +161,15 @@ const schema = z
         'a context of calls, or a function that returns one',
       )
       .optional(),
-    resources: z.array(resourceField).readonly().default([]),
-    prompts: z.array(promptField).readonly().default([]),
+    discovery: withMethods<ServersBehind>('a McpDiscovery', 'onMessage', 'request').optional(),
     name: text().default('tooldex'),
     version: text().default('1.0.0'),
     instructions: z.string().optional(),
     filter: z.custom<ToolFilter>(isPlainObject, 'a filter of tools').default({}),
     names: z.enum(['safe', 'original']).default('safe'),
     maxTools: wholeBetween(1).default(128),
+    include: z.array(text()).readonly().optional(),
+    maxResults: wholeBetween(1).default(10),
     token: tokenField.optional(),
     ...verifyFields,
     allowedHosts: allowedHosts.optional(),
@@ -177,12 +186,15 @@ const schema = z
     ({ executor, policy, store }) => executor === undefined || (policy ?? store) === undefined,
     'no policy or store together with an executor, which has its own',
   );
-export type CheckedServerOptions = Readonly<z.output<typeof schema>>;
+export type CheckedServerOptions = Readonly<z.output<typeof schema>> & {
+  readonly include: readonly string[];
+};
 
 /**
  * Checks the options.
  * @throws ToolError `INVALID_ARGUMENT`, which lists every invalid option without repeating a token.
  */
 export function checkServerOptions(options: McpServerOptions): CheckedServerOptions {
-  return checkOptions(schema, options, 'options of the MCP server');
+  const checked = checkOptions(schema, options, 'options of the MCP server');
+  return { ...checked, include: checked.include ?? checked.discovery?.alwaysListed ?? [] };
 }

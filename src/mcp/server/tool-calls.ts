@@ -18,7 +18,8 @@ import { deniedText, plainValue, unansweredText } from '../../safety/read-outcom
 import { readAnswer } from '../../tool/question.js';
 import type { ToolEntry } from '../../tool/tool-definition.js';
 import type { OnElicit } from '../connection/elicitation.js';
-import type { RelayedCalls } from './relayed-calls.js';
+import type { RelayedCalls, RelayedQuestion } from './relayed-calls.js';
+import { serverOf } from './served-tools.js';
 import type { RequestContext } from './server-options.js';
 import {
   answerIn,
@@ -28,6 +29,7 @@ import {
   outcomeResult,
   questionForm,
   refusedUnasked,
+  withMarks,
 } from './call-result.js';
 
 /** The official SDK, as loaded by `importServerSdk`. */
@@ -63,6 +65,8 @@ interface RequestedCall {
   readonly entry: ToolEntry;
   readonly input: unknown;
   readonly context: RequestContext;
+  /** Equal for all calls of one client. */
+  readonly client: unknown;
   /** Returns true if the client can show such questions to the user. */
   readonly canAsk: (mode: 'form' | 'url') => boolean;
   /** Returns the response for an outcome that asks no question. @default same as `outcomeResult` */
@@ -70,7 +74,7 @@ interface RequestedCall {
 }
 
 /** The caller of a request, and how to ask them. */
-export type By = Pick<RequestedCall, 'context' | 'canAsk'>;
+export type By = Pick<RequestedCall, 'client' | 'context' | 'canAsk'>;
 
 /** The key of the only question in a round. */
 const ASKED = 'tooldex';
@@ -174,14 +178,12 @@ export class ToolCalls {
 
   #run(call: RequestedCall, request: ServerContext, id: string): Reply {
     const { executor, running } = this.#options;
-    const { entry, input, context, canAsk } = call;
+    const { entry, input, context, client, canAsk } = call;
+    const { log, signal } = request.mcpReq;
+    const work = (stop: AbortSignal) =>
+      executor.execute({ id, name: entry.name, input }, { ...context, signal: stop });
     return this.#follow(call, request, id, () =>
-      running.run(
-        id,
-        (signal) => executor.execute({ id, name: entry.name, input }, { ...context, signal }),
-        canAsk,
-        request.mcpReq.signal,
-      ),
+      running.run(id, work, { client, canAsk, log, server: serverOf(entry) }, signal),
     );
   }
 
@@ -207,22 +209,27 @@ export class ToolCalls {
           );
     const round = await wait().finally(() => stop?.());
     if ('outcome' in round) return this.#answer(call, request, round.outcome);
-    const { inputRequired } = this.#options.sdk;
     return this.#askAll(
       Object.fromEntries(
-        [...round.questions].map(([key, { server, asked }]) => {
-          const message = `${server} asks: ${asked.message}`;
-          return [
-            key,
-            asked['mode'] === 'url'
-              ? inputRequired.elicitUrl({ message, url: String(asked['url']) })
-              : inputRequired.elicit({ ...(asked as unknown as ElicitRequestFormParams), message }),
-          ];
-        }),
+        [...round.questions].map(([key, question]) => [key, this.#relayed(question)]),
       ),
       { kind: 'relayed', callId, keys: [...round.questions.keys()], ...sameCall(call) },
       request,
     );
+  }
+
+  /** Returns a server's question for the client. What the user wouldn't see in it is marked. */
+  #relayed({ server, asked }: RelayedQuestion) {
+    const { inputRequired } = this.#options.sdk;
+    const message = `${server} asks: ${withMarks(asked.message)}`;
+    if (asked['mode'] === 'url')
+      return inputRequired.elicitUrl({ message, url: String(asked['url']) });
+    const form = JSON.parse(JSON.stringify(asked), (key, value: unknown) =>
+      typeof value === 'string' && ['title', 'description'].includes(key)
+        ? withMarks(value)
+        : value,
+    ) as ElicitRequestFormParams;
+    return inputRequired.elicit({ ...form, message });
   }
 
   async #answer(call: RequestedCall, request: ServerContext, outcome: ToolOutcome): Reply {

@@ -153,22 +153,28 @@ const toolSchema = once(() =>
       z.enum(Priority),
     ),
     costTier: z.enum(CostTier).optional(),
+    name: label(),
+    description: z.string().trim().min(1).max(LIMITS.sentenceLength).optional(),
   }),
 );
 
 const webAddress = () => z.url({ protocol: /^https?$/, error: 'an http or https address' });
 
+/** The schema of `oauth`, without the rules between its fields. */
+export const loginFields = once(() =>
+  z.strictObject({
+    grant: z.enum(['authorization_code', 'client_credentials']).default('authorization_code'),
+    clientId: label(),
+    clientSecretEnv: unseen('the name of a variable', variableOf),
+    clientMetadataUrl: webAddress().optional(),
+    issuer: webAddress().optional(),
+    scopes: scopes().transform((list) => list ?? []),
+    callbackPort: number(wholeBetween(1, 65_535)),
+  }),
+);
+
 const loginSchema = once(() =>
-  z
-    .strictObject({
-      grant: z.enum(['authorization_code', 'client_credentials']).default('authorization_code'),
-      clientId: label(),
-      clientSecretEnv: unseen('the name of a variable', variableOf),
-      clientMetadataUrl: webAddress().optional(),
-      issuer: webAddress().optional(),
-      scopes: scopes().transform((list) => list ?? []),
-      callbackPort: number(wholeBetween(1, 65_535)),
-    })
+  loginFields()
     // The settings must name the issuer that gets the secret.
     // Otherwise the MCP server could send the secret anywhere.
     .refine(
@@ -200,6 +206,11 @@ const transport = () =>
     (text) => TRANSPORTS[text.toLowerCase().replace(/[-_ ]/g, '')] ?? text,
     z.enum(['stdio', 'http', 'sse', 'websocket']),
   );
+
+/** The schema of `auth`. */
+export const authSchema = once(() =>
+  z.strictObject({ required: flag(), type: label(), scopes: scopes(), env: variableNames() }),
+);
 
 /** The schema of one server's settings. */
 export const serverSchema = once(() =>
@@ -233,9 +244,8 @@ export const serverSchema = once(() =>
       )
       .optional(),
     autoApprove: z.unknown().optional(),
-    auth: z
-      .strictObject({ required: flag(), type: label(), scopes: scopes(), env: variableNames() })
-      .optional(),
+    auth: authSchema().optional(),
+    prefix: flag().default(true),
     authRequired: flag(),
     authType: label(),
     authEnv: variableNames(),
@@ -255,6 +265,7 @@ export const fileSchema = once(() =>
       .default({}),
     inputs: z.unknown().optional(),
     defaultServer: z.string().trim().optional(),
+    include: names().transform((list) => list ?? []),
     ...limits(),
     ...filters(),
     ...overrides(),

@@ -40,6 +40,10 @@ export interface McpToolSetting {
   readonly timeoutMs?: number;
   /** The only personas that may call the tools, in place of the server's list. */
   readonly personaAllowlist?: readonly string[];
+  /** The name that the tool has here, after the prefix. @default its name at the server */
+  readonly rename?: string;
+  /** The description that models see. @default the server's */
+  readonly describe?: string;
   readonly overrides: McpToolOverrides;
 }
 
@@ -48,6 +52,8 @@ interface ToolWords {
   readonly overrides: McpToolOverrides;
   readonly timeoutMs: number;
   readonly personaAllowlist?: readonly string[];
+  readonly rename?: string;
+  readonly describe?: string;
   readonly tools: readonly McpToolSetting[];
 }
 
@@ -79,6 +85,13 @@ export function withReading<S extends ToolWords & { readonly trusted: boolean }>
         ...server,
         overrides: { ...server.overrides, sideEffects: [SideEffect.READ_EXTERNAL_SERVICE] },
       };
+}
+
+/** Returns the name that the settings give a tool, or the name at the server. */
+export function renamed(tools: readonly McpToolSetting[], toolName: string): string {
+  return (
+    matching(tools, toolName).findLast(({ rename }) => rename !== undefined)?.rename ?? toolName
+  );
 }
 
 /** Returns true if the last matching setting disables the tool. */

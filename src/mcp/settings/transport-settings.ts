@@ -30,6 +30,11 @@ export type McpTransportSettings =
        * login`
        */
       readonly oauth?: McpOAuthSettings;
+      /**
+       * True if the settings don't say if the server uses streamable HTTP or the transport before it.
+       * @default false
+       */
+      readonly mayBeSse?: boolean;
     };
 
 /**
@@ -96,7 +101,13 @@ export function transportOf({
   // A URL with variables can only be checked once they're filled in.
   if (!url.includes('${') && !isAddressFor(kind, url))
     throw wrong(expectedGot(addressOf(kind), 'a string'), 'url');
-  return { kind, url, headers, ...(oauth && { oauth: without(oauth) }) };
+  const mayBeSse =
+    (transport ?? type) === undefined && kind === 'http' && /\/sse\/?(?:\?|$)/.test(url);
+  return {
+    ...{ kind, url, headers },
+    ...(oauth && { oauth: without(oauth) }),
+    ...(mayBeSse && { mayBeSse }),
+  };
 }
 
 /** The environment in which variables are looked up. */
@@ -136,7 +147,7 @@ export function expandVariables(
         'INVALID_ARGUMENT',
         expectedGot(
           '${NAME}, ${env:NAME} or ${NAME:-default} in the settings of an MCP server',
-          'another form of ${…}',
+          JSON.stringify(`\${${reference}}`),
         ),
       );
     const value = (Object.hasOwn(env, name) && env[name]) || fallback;

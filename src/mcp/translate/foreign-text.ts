@@ -72,6 +72,8 @@ export interface McpFinding {
    * (UTF-16, from 0).
    */
   readonly place?: { readonly path: string; readonly offset: number };
+  /** The end of the stderr of an unreachable server's process, without secrets and paths. */
+  readonly stderr?: string;
 }
 
 /** Creates a finding. @param toolName The name as the server sent it. */

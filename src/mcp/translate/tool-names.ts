@@ -3,7 +3,7 @@ import { steeredNames } from '../../core/poisoned-text.js';
 import { matchesPattern } from '../../safety/name-pattern.js';
 import type { ToolDefinition } from '../../tool/tool-definition.js';
 import type { McpServerSettings, McpSettings } from '../settings/read-mcp-settings.js';
-import { isDisabled } from '../settings/tool-settings.js';
+import { isDisabled, renamed } from '../settings/tool-settings.js';
 import { findingOf, hasHidden, quoted, type McpFinding } from './foreign-text.js';
 
 /** Maximum length of a name in registries. */
@@ -11,8 +11,8 @@ const LONGEST = 128;
 const UNFIT = /[^A-Za-z0-9._-]/gu;
 
 /**
- * Returns the name for a server's tool here: `mcp.<server>.<tool>`, or `mcp.<tool>` for the unnamed
- * server.
+ * Returns the name for a server's tool here: `mcp.<server>.<tool>`, `mcp.<tool>` for the unnamed
+ * server, or `<tool>` if the settings say `prefix: false`.
  *
  * Characters that names can't contain become `_x<hexadecimal code>_`: `a b` becomes `a_x20_b`. For
  * the unnamed server, dots are encoded too, because
@@ -22,7 +22,7 @@ const UNFIT = /[^A-Za-z0-9._-]/gu;
  * characters together with the server's name.
  */
 export function mcpToolName(
-  server: string,
+  server: Pick<McpServerSettings, 'name'> & { readonly prefix?: boolean },
   tool: string,
 ): { readonly name: string } | { readonly refused: string } {
   const trimmed = tool.slice(0, LONGEST + 1).trim();
@@ -30,12 +30,22 @@ export function mcpToolName(
   if (hasHidden(trimmed) || /[\r\n\t]/.test(trimmed))
     return { refused: "The tool's name contains hidden characters." };
   const fit = trimmed.replace(UNFIT, encoded);
-  const name = server === '' ? `mcp.${fit.replaceAll('.', encoded('.'))}` : `mcp.${server}.${fit}`;
+  const prefix = prefixOf(server);
+  const name = prefix + (prefix === 'mcp.' ? fit.replaceAll('.', encoded('.')) : fit);
   if (tool.trim().length > LONGEST || name.length > LONGEST)
     return {
       refused: `The server's and the tool's name together have more than ${LONGEST} characters. Shorten the server's name, or deny the tool.`,
     };
   return { name };
+}
+
+/** Returns the beginning of the names that a server's tools and prompts have here. */
+export function prefixOf({
+  name,
+  prefix = true,
+}: Pick<McpServerSettings, 'name'> & { readonly prefix?: boolean }): string {
+  if (!prefix) return '';
+  return name === '' ? 'mcp.' : `mcp.${name}.`;
 }
 
 function encoded(character: string): string {
@@ -58,12 +68,12 @@ type Filters = Pick<McpSettings, 'allowTools' | 'denyTools'>;
  */
 export function isAllowed(
   toolName: string,
-  server: Filters & Pick<McpServerSettings, 'name' | 'tools'>,
+  server: Filters & NamedServer,
   settings: Filters,
 ): boolean {
   const name = toolName.trim();
   if (isDisabled(server.tools, name)) return false;
-  const names = spellingsOf(name, server.name);
+  const names = spellingsOf(name, server);
   const [, plain, ...own] = names;
   // `mcp.a.b` may mean the tool `a.b` of the unnamed server, or `b` of the server `a`.
   const full = server.name === '' && name.includes('.') ? own : [...own, plain];
@@ -81,14 +91,16 @@ export function isAllowed(
  * Returns the names that a tool may have in lists: its name at the server, its full name, and its
  * registered name.
  */
-export function spellingsOf(name: string, server: string): [string, string, ...string[]] {
-  const registered = mcpToolName(server, name);
+export function spellingsOf(name: string, server: NamedServer): [string, string, ...string[]] {
+  const registered = [name, renamed(server.tools, name)].map((each) => mcpToolName(server, each));
   return [
     name,
-    ['mcp', server, name].filter((part) => part !== '').join('.'),
-    ...('name' in registered ? [registered.name] : []),
+    ['mcp', server.name, name].filter((part) => part !== '').join('.'),
+    ...registered.flatMap((each) => ('name' in each ? [each.name] : [])),
   ];
 }
+
+type NamedServer = Pick<McpServerSettings, 'name' | 'tools'> & { readonly prefix?: boolean };
 
 /** A tool, identified by its server and its name there. */
 interface NamedTool {

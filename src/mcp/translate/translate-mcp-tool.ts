@@ -44,7 +44,7 @@ const MOST_CAPABILITIES = 64;
 /** Maximum number of hints that are read. The protocol defines four. */
 const MOST_HINTS = 16;
 /**
- * The fields of a definition that are read. Icons aren't read, because they may contain large
+ * The fields of a definition that are read. Icons are read separately, because they may contain large
  * pictures.
  */
 const FIELDS = [
@@ -101,7 +101,7 @@ export function translateMcpTool(
       texts,
     };
   const server = { ...forAll, ...settingsOf(forAll, toolName) };
-  const named = mcpToolName(server.name, toolName);
+  const named = mcpToolName(forAll, server.rename ?? toolName);
   if ('refused' in named) return { refused: named.refused, toolName, texts };
   const input = inputSchemaOf(raw.inputSchema ?? raw.input_schema ?? raw.parameters, engine);
   if ('refused' in input) return { refused: input.refused, toolName, texts };
@@ -121,6 +121,7 @@ export function translateMcpTool(
   const options: Omit<ToolOptions, 'inputSchema' | 'outputSchema'> = {
     name: named.name,
     description:
+      server.describe ||
       description ||
       `MCP tool '${quoted(toolName.trim()).slice(1, -1)}' from server '${server.name || 'default'}'`,
     version: labelOf(raw.version) ?? server.overrides.version ?? '1.0.0',
@@ -130,7 +131,7 @@ export function translateMcpTool(
     ...(capabilities.length > 0 && { capabilities }),
     ...allowlistOf(raw, server),
     providers: [{ name: 'mcp', config: { server: server.name, tool: toolName } }],
-    metadata: metadataOf(raw),
+    metadata: { ...metadataOf(raw), ...iconsOf(tool) },
   };
   // The schemas are already frozen. Copies would lose their mark as foreign schemas.
   const schemas = {
@@ -229,6 +230,29 @@ function metadataOf(raw: Raw): Readonly<Record<string, unknown>> {
     ...without({ title: shown }),
     mcp: hints.length > 0 ? { annotations: Object.fromEntries(hints) } : {},
   };
+}
+
+const MOST_ICONS = 4;
+const LONGEST_ICON = 16_384;
+
+/** Returns a tool's small icons, by https or inline, for clients that show them. */
+function iconsOf(tool: unknown): { readonly icons?: readonly Json[] } {
+  const given = isPlainObject(tool) ? tool['icons'] : undefined;
+  if (!Array.isArray(given)) return {};
+  const icons = given.filter(isPlainObject).flatMap(({ src, mimeType, sizes, theme }) =>
+    typeof src === 'string' && src.length <= LONGEST_ICON && /^(?:https:|data:image\/)/i.test(src)
+      ? [
+          {
+            src,
+            ...without({ mimeType: labelOf(mimeType), theme: labelOf(theme) }),
+            ...(Array.isArray(sizes) && {
+              sizes: sizes.map(labelOf).filter((size) => size !== undefined),
+            }),
+          },
+        ]
+      : [],
+  );
+  return icons.length > 0 ? { icons: icons.slice(0, MOST_ICONS) } : {};
 }
 
 function capabilitiesOf(given: Json | undefined): readonly string[] {

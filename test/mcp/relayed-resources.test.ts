@@ -6,9 +6,7 @@ import {
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import {
-  image,
   SafetyPolicy,
-  text,
   ToolExecutor,
   ToolMetadataRegistry,
   type PolicyRule,
@@ -113,11 +111,11 @@ describe.each(WAYS)('resources through a gateway, with a client %s', (...way) =>
     ]);
     expect(await read('users://ada/profile')).toMatchObject([{ text: 'profile of ada' }]);
     expect((await client.listPrompts()).prompts).toMatchObject([
-      { name: 'docs__review', arguments: [{ name: 'code', required: true }] },
-      { name: 'docs__talk' },
+      { name: 'mcp__docs__review', arguments: [{ name: 'code', required: true }] },
+      { name: 'mcp__docs__talk' },
     ]);
     expect(
-      await client.getPrompt({ name: 'docs__review', arguments: { code: 'x = 1' } }),
+      await client.getPrompt({ name: 'mcp__docs__review', arguments: { code: 'x = 1' } }),
     ).toMatchObject({
       messages: [{ role: 'user', content: { type: 'text', text: 'Review x = 1' } }],
     });
@@ -131,7 +129,7 @@ describe.each(WAYS)('resources through a gateway, with a client %s', (...way) =>
     expect(await accepts.readResource({ uri })).toMatchObject({
       contents: [{ text: 'Read me first.' }],
     });
-    expect(await accepts.getPrompt({ name: 'docs__talk' })).toMatchObject({
+    expect(await accepts.getPrompt({ name: 'mcp__docs__talk' })).toMatchObject({
       messages: [{}, {}, {}],
     });
     const declines = await open(server, way, 'decline');
@@ -150,7 +148,7 @@ it('a gateway lists and reads only what the policy, the filter, and the persona 
     await gateway({ docs: OPEN }, { filter: { name: 'mcp.docs.list_prompts' } }),
   );
   expect((await filtered.listPrompts()).prompts).toHaveLength(2);
-  await expect(filtered.getPrompt({ name: 'docs__talk' })).rejects.toThrow('no prompt named');
+  await expect(filtered.getPrompt({ name: 'mcp__docs__talk' })).rejects.toThrow('no prompt named');
   expect(filtered.getServerCapabilities()).not.toHaveProperty('resources');
   const ofPersona = { ...OPEN, persona_allowlist: ['writer'] };
   const other = await open(await gateway({ docs: ofPersona }, { context: { persona: 'reader' } }));
@@ -158,125 +156,6 @@ it('a gateway lists and reads only what the policy, the filter, and the persona 
   await expect(other.readResource({ uri: 'docs://guide' })).rejects.toThrow('docs://guide');
   const writer = await open(await gateway({ docs: ofPersona }, { context: { persona: 'writer' } }));
   expect((await writer.listResources()).resources).toHaveLength(4);
-});
-
-describe.each(WAYS)("a program's own resources and prompts, with a client %s", (...way) => {
-  const own: McpServerOptions = {
-    context: { principal: 'ada' },
-    resources: [
-      { uri: 'docs://guide', name: 'guide', description: 'Read first', read: () => 'Begin here.' },
-      { uri: 'docs://dot', name: 'dot', mimeType: 'image/png', read: () => Buffer.from('dot') },
-      {
-        uri: 'users://{id}/profile',
-        name: 'profile',
-        read: (uri, { id }, { principal }) => `${uri} of ${String(id)}, for ${principal}`,
-        complete: { id: (begun) => ['ada', 'alan', 'grace'].filter((id) => id.startsWith(begun)) },
-      },
-      {
-        uri: 'docs://broken',
-        name: 'broken',
-        read: () => {
-          throw new Error('No such file: /home/ada/secret.txt');
-        },
-      },
-    ],
-    prompts: [
-      {
-        name: 'review',
-        description: 'Reviews code',
-        arguments: {
-          code: { required: true },
-          language: { complete: (begun, { code }) => [`${begun}:${code}`] },
-        },
-        get: ({ code }) => `Review ${code}`,
-      },
-      {
-        name: 'talk',
-        get: () => [
-          { role: 'user', content: image(Buffer.from('dot'), 'image/png') },
-          { role: 'assistant', content: text('A dot.') },
-        ],
-      },
-    ],
-  };
-  const client = async () => {
-    const server = createMcpServer(new ToolMetadataRegistry(), own);
-    onTestFinished(() => server.close());
-    return open(server, way);
-  };
-
-  it('are listed', async () => {
-    const to = await client();
-    expect((await to.listResources()).resources).toEqual([
-      { uri: 'docs://guide', name: 'guide', description: 'Read first' },
-      { uri: 'docs://dot', name: 'dot', mimeType: 'image/png' },
-      { uri: 'docs://broken', name: 'broken' },
-    ]);
-    expect((await to.listResourceTemplates()).resourceTemplates).toEqual([
-      { uriTemplate: 'users://{id}/profile', name: 'profile' },
-    ]);
-    expect((await to.listPrompts()).prompts).toEqual([
-      {
-        name: 'review',
-        description: 'Reviews code',
-        arguments: [{ name: 'code', required: true }, { name: 'language' }],
-      },
-      { name: 'talk', arguments: [] },
-    ]);
-  });
-
-  it("are read with the template's variables and the caller's principal", async () => {
-    const to = await client();
-    const read = async (uri: string) => (await to.readResource({ uri })).contents;
-    expect(await read('docs://guide')).toEqual([
-      { uri: 'docs://guide', mimeType: 'text/plain', text: 'Begin here.' },
-    ]);
-    expect(await read('docs://dot')).toEqual([
-      { uri: 'docs://dot', mimeType: 'image/png', blob: 'ZG90' },
-    ]);
-    expect(await read('users://ada/profile')).toMatchObject([
-      { text: 'users://ada/profile of ada, for ada' },
-    ]);
-    expect(await to.getPrompt({ name: 'review', arguments: { code: 'x' } })).toMatchObject({
-      description: 'Reviews code',
-      messages: [{ role: 'user', content: { type: 'text', text: 'Review x' } }],
-    });
-    expect((await to.getPrompt({ name: 'talk' })).messages).toEqual([
-      { role: 'user', content: { type: 'image', data: 'ZG90', mimeType: 'image/png' } },
-      { role: 'assistant', content: { type: 'text', text: 'A dot.' } },
-    ]);
-  });
-
-  it("can't be read without required arguments, and errors hide paths", async () => {
-    const to = await client();
-    await expect(to.readResource({ uri: 'docs://none' })).rejects.toThrow('docs://none');
-    await expect(to.getPrompt({ name: 'review' })).rejects.toThrow(
-      'The prompt review needs the argument "code"',
-    );
-    await expect(to.readResource({ uri: 'docs://broken' })).rejects.toThrow(
-      expect.not.stringContaining('/home/ada') as never,
-    );
-  });
-
-  it('suggest values for variables and arguments', async () => {
-    const to = await client();
-    const suggested = async (ref: object, name: string, value: string, values = {}) =>
-      (
-        await to.complete({
-          ref: ref as never,
-          argument: { name, value },
-          context: { arguments: values },
-        })
-      ).completion;
-    const template = { type: 'ref/resource', uri: 'users://{id}/profile' };
-    expect(await suggested(template, 'id', 'a')).toMatchObject({
-      values: ['ada', 'alan'],
-      total: 2,
-      hasMore: false,
-    });
-    const prompt = { type: 'ref/prompt', name: 'review' };
-    expect((await suggested(prompt, 'language', 'ty', { code: 'x' })).values).toEqual(['ty:x']);
-  });
 });
 
 it("a server without resources and prompts doesn't declare those capabilities", async () => {

@@ -9,7 +9,7 @@ type Ask = (method: string, params: Readonly<Record<string, unknown>>) => Promis
 type Input = Readonly<Record<string, unknown>>;
 
 /** A tool of this program that lets models access a server's resources or prompts. */
-interface OfferedTool {
+interface ResourceTool {
   /**
    * The definition, in the form in which servers list tools. It's the same for every server, so
    * only a new version of this library changes it.
@@ -20,7 +20,7 @@ interface OfferedTool {
 }
 
 /** The tools for a server's resources and prompts, by name. */
-export type OfferedTools = ReadonlyMap<string, OfferedTool>;
+export type ResourceTools = ReadonlyMap<string, ResourceTool>;
 
 const TOOLS: readonly {
   readonly offer: 'resources' | 'prompts';
@@ -28,7 +28,7 @@ const TOOLS: readonly {
   readonly says: string;
   readonly properties?: object;
   readonly required?: readonly string[];
-  readonly answer: OfferedTool['answer'];
+  readonly answer: ResourceTool['answer'];
 }[] = [
   {
     offer: 'resources',
@@ -83,14 +83,14 @@ const TOOLS: readonly {
  * @param listed The server's own tools.
  * @param isWanted Returns true for a tool that the settings allow.
  */
-export function offeredTools(
+export function resourceTools(
   server: McpServerSettings,
   capabilities: Readonly<Record<string, unknown>>,
   listed: readonly unknown[],
   isWanted: (tool: unknown) => boolean,
-): OfferedTools {
+): ResourceTools {
   const taken = new Set(listed.map((tool) => isPlainObject(tool) && tool['name']));
-  const tools = new Map<string, OfferedTool>();
+  const tools = new Map<string, ResourceTool>();
   for (const { offer, name, says, properties = {}, required = [], answer } of TOOLS) {
     if (!server[offer] || capabilities[offer] === undefined || taken.has(name)) continue;
     const inputSchema = { type: 'object', properties, required, additionalProperties: false };
