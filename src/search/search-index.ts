@@ -162,15 +162,18 @@ export class SearchIndex {
    */
   #findWithMeaning(text: string, vector: Vector, limit: number, accept: Accept): readonly Found[] {
     const vectors = this.#vectors ?? new VectorIndex({});
-    const similarities = vectors.similarities(vector, accept);
+    const asked = vectors.read(vector);
     const together = Math.max(limit, RANKED_TOGETHER);
     const found = new Map(
       this.find(text, together, accept).best.map((each) => [each.entry, each.result]),
     );
     const best = Math.max(...[...found.values()].map(({ score }) => score));
-    const nearest = [...similarities].sort(([, a], [, b]) => b - a).slice(0, together);
-    for (const [entry] of nearest) if (!found.has(entry)) found.set(entry, notByWords(entry));
-    const compared = [...found.keys()].flatMap((entry) => similarities.get(entry) ?? []);
+    for (const entry of vectors.nearest(asked, together, accept))
+      if (!found.has(entry)) found.set(entry, notByWords(entry));
+    const similarities = new Map(
+      [...found.keys()].map((entry) => [entry, vectors.similarity(asked, entry)]),
+    );
+    const compared = [...similarities.values()].filter((each) => each !== undefined);
     const least = Math.min(...compared);
     const range = Math.max(...compared) - least || 1;
     return [...found]

@@ -65,11 +65,11 @@ export class VectorIndex {
   }
 
   /**
-   * Returns the cosine of each accepted tool's vector and the request's vector.
+   * Scales a request's vector to length 1.
    *
-   * @throws ToolError `INVALID_ARGUMENT` if `vector` isn't of the tools' length.
+   * @throws ToolError `INVALID_ARGUMENT` if it isn't of the tools' length.
    */
-  similarities(vector: Vector, accept: (entry: ToolEntry) => boolean): Map<ToolEntry, number> {
+  read(vector: Vector): Float32Array {
     if (!isVector(vector) || vector.length !== this.#length)
       throw invalidArgument(
         this.#length === 0
@@ -78,11 +78,35 @@ export class VectorIndex {
         vector,
         'Pass the vectors of the tools and of the request from the same model.',
       );
-    const asked = normalized(vector);
-    const similarities = new Map<ToolEntry, number>();
-    for (const [entry, own] of this.#vectors)
-      if (accept(entry)) similarities.set(entry, product(asked, own));
-    return similarities;
+    return normalized(vector);
+  }
+
+  /** Returns the cosine of a tool's vector and a request's, or `undefined` for a tool without one. */
+  similarity(asked: Float32Array, entry: ToolEntry): number | undefined {
+    const own = this.#vectors.get(entry);
+    return own && product(asked, own);
+  }
+
+  /** Returns the accepted tools that are most similar to a request, in no particular order. */
+  nearest(
+    asked: Float32Array,
+    count: number,
+    accept: (entry: ToolEntry) => boolean,
+  ): readonly ToolEntry[] {
+    let near: { readonly entry: ToolEntry; readonly similarity: number }[] = [];
+    let least = -Infinity;
+    const keepNearest = () => {
+      near = near.sort((a, b) => b.similarity - a.similarity).slice(0, count);
+      least = near.length < count ? -Infinity : near[count - 1]!.similarity;
+    };
+    for (const [entry, own] of this.#vectors) {
+      const similarity = product(asked, own);
+      if (similarity <= least || !accept(entry)) continue;
+      near.push({ entry, similarity });
+      if (near.length >= 2 * count) keepNearest();
+    }
+    keepNearest();
+    return near.map(({ entry }) => entry);
   }
 }
 
