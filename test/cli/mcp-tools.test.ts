@@ -125,7 +125,7 @@ describe('tooldex --mcp', () => {
     await tooldex(['mcp', 'pins', 'approve', '--all', '--yes']);
     demo.list(rawTool('read'), rawTool('added'));
     const { code, out, err } = await tooldex(['--mcp', '.mcp.json', 'list', '--json']);
-    expect(code).toBe(1);
+    expect(code).toBe(0);
     expect(out).toContain('mcp.demo.read');
     expect(out).not.toContain('mcp.demo.added');
     expect(err).toContain('not loaded demo "added"');
