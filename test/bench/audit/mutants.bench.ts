@@ -49,47 +49,55 @@ const honest = before.filter(
 );
 const rows: (readonly [string, number, number, number])[] = [];
 for (const [title, [top, statement]] of Object.entries(CHANGES)) {
-  let mutants = 0;
+  const names = new Set<string>();
   for (const [file, text] of originals) {
     const changed = mutated(file, text, statement);
-    mutants += changed.count;
-    writeFileSync(file, changed.count === 0 ? text : `${top}\n${changed.text}`);
+    for (const name of changed.names) names.add(name);
+    writeFileSync(file, changed.names.length === 0 ? text : `${top}\n${changed.text}`);
   }
-  const names = new Set(honest.map(({ name }) => name));
   const after = (await auditFolder({ root: work })).tools.filter(({ name }) => names.has(name));
   const count = (verdict: string) => after.filter((tool) => tool.verdict === verdict).length;
   for (const { name } of after.filter(({ verdict }) => verdict === 'agrees'))
     console.log(`not found: ${name}, which ${title}`);
-  rows.push([title, mutants, count('lies'), count('agrees')]);
+  rows.push([title, names.size, count('lies'), count('agrees')]);
 }
 rmSync(work, { recursive: true });
 console.log(markdownTable(['change', 'mutants', 'lies', 'agrees'], rows));
 
 /** Adds a statement to the functions of the honest tools in a file. */
-function mutated(file: string, text: string, statement: string): { text: string; count: number } {
+function mutated(
+  file: string,
+  text: string,
+  statement: string,
+): { text: string; names: readonly string[] } {
   const source = ts.createSourceFile(file, text, ts.ScriptTarget.Latest, true);
   const edits: (readonly [at: number, text: string])[] = [];
+  const names: string[] = [];
   const visit = (node: ts.Node): void => {
     const body = bodyOf(node);
-    const isHonest = honest.some(({ name }) => node.getText().includes(`name: '${name}'`));
-    if (body !== undefined && isHonest) {
+    const tool = honest.find(({ name }) => node.getText().includes(`name: '${name}'`));
+    if (body !== undefined && tool !== undefined) {
+      names.push(tool.name);
       if (ts.isBlock(body)) edits.push([body.getStart() + 1, ` ${statement} `]);
       else edits.push([body.getStart(), `{ ${statement} return (`], [body.getEnd(), `); }`]);
     } else ts.forEachChild(node, visit);
   };
   visit(source);
   const sorted = [...edits].sort(([a], [b]) => b - a);
-  const count = edits.filter(([, added]) => added.includes(statement)).length;
   return {
-    count,
+    names,
     text: sorted.reduce((to, [at, added]) => to.slice(0, at) + added + to.slice(at), text),
   };
 }
 
-/** Returns the body of the function `execute` in the options of a tool. */
+/** Returns the body of the function `execute` in a class, or in the options of a tool. */
 function bodyOf(node: ts.Node): ts.ConciseBody | undefined {
-  if (!ts.isObjectLiteralExpression(node)) return undefined;
-  for (const each of node.properties) {
+  const members = ts.isClassDeclaration(node)
+    ? node.members
+    : ts.isObjectLiteralExpression(node)
+      ? node.properties
+      : [];
+  for (const each of members) {
     if (each.name?.getText() !== 'execute') continue;
     if (ts.isMethodDeclaration(each)) return each.body;
     if (ts.isPropertyAssignment(each) && ts.isArrowFunction(each.initializer))
