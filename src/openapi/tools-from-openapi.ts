@@ -8,7 +8,7 @@ import { isPlainObject } from '../core/plain-data.js';
 import { publicMessage } from '../core/public-message.js';
 import { foreignSchema } from '../json-schema/compile-json-schema.js';
 import { matchesPattern } from '../safety/name-pattern.js';
-import { strictest } from '../tool/infer-metadata.js';
+import { strictest } from '../core/enum-order.js';
 import { defineTool, type ToolDefinition } from '../tool/tool-definition.js';
 import type { ToolContext, ToolOptions } from '../tool/tool-options.js';
 import type { JsonSchema } from '../tool/tool-schema.js';
