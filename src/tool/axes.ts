@@ -22,13 +22,13 @@ export interface FieldCondition {
 }
 
 /** The declared options from which a missing value can be inferred. */
-export interface DeclaredFacts {
+interface DeclaredFacts {
   readonly executionCategory?: ExecutionCategory | undefined;
   readonly sideEffects?: readonly SideEffect[] | undefined;
   readonly costPerCall?: number | undefined;
 }
 
-/** An axis with a fixed set of values, of which every tool has exactly one. */
+/** An axis with a fixed set of values. Every tool has exactly one value of each axis. */
 export interface AxisRow {
   /** The name outside the process, in snake_case. */
   readonly wire: string;
