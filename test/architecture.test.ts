@@ -252,10 +252,9 @@ describe('the architecture', () => {
     expect([...rooms].filter(([room, tokens]) => !(tokens <= ceilings[room]!))).toEqual([]);
   });
 
-  it('has at most the allowed number of public names', () => {
-    const names = new Set(
-      Object.values(SURFACE).flatMap(({ values, types }) => [...values, ...types]),
-    );
+  it('has at most the allowed number of public names, not counting the bundled tools', () => {
+    const entries = Object.entries(SURFACE).filter(([entry]) => entry !== 'tooldex/tools');
+    const names = new Set(entries.flatMap(([, { values, types }]) => [...values, ...types]));
     const { values, types } = SURFACE['tooldex']!;
     expect(names.size).toBeLessThanOrEqual(CEILINGS.names.all);
     expect(values.length + types.length).toBeLessThanOrEqual(CEILINGS.names.root);

@@ -22,7 +22,7 @@ import { isInside, requestFor, type ApiRequest, type Callable } from './request.
  * The `defineTool` options for one operation's tool. They override everything else. `false`
  * excludes the operation.
  */
-export type OpenApiToolOptions =
+type OpenApiToolOptions =
   | false
   | Partial<Omit<ToolOptions<JsonSchema>, 'inputSchema' | 'outputSchema' | 'providers' | 'manual'>>;
 

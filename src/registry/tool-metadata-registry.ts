@@ -49,7 +49,7 @@ import { summarize, type RegistrySummary } from './registry-summary.js';
 import { compileFilter, isAvailable, type ToolFilter } from './tool-filter.js';
 
 /** The options of `search`. */
-export interface SearchOptions {
+interface SearchOptions {
   /** The maximum number of results. @default 10 */
   readonly limit?: number;
   /**
@@ -85,7 +85,7 @@ const SEARCH_OPTIONS = once(() =>
 );
 
 /** Describes one use of a tool: the request, the tool, and whether it succeeded. */
-export interface ToolUse {
+interface ToolUse {
   readonly text: string;
   /** The tool's name or alias. */
   readonly toolName: string;
