@@ -1,4 +1,4 @@
-export { CapabilityRegistry, type ExecutionEvents } from './capability/capability-registry.js';
+export { CapabilityRegistry } from './capability/capability-registry.js';
 export type { CapabilityHits } from './capability/catalogue-search.js';
 export type { CapabilityChange } from './capability/state/build-state.js';
 export type {
@@ -10,7 +10,7 @@ export type {
 export type { CapabilitySource, SourceTools } from './capability/state/capability-source.js';
 export type { CapabilityFinding } from './capability/manifest/manifest-issue.js';
 export type { ToolHealth } from './capability/state/health-ledger.js';
-export type { JobQuery, SkillQuery, TaskQuery, ToolQuery } from './capability/capability-query.js';
+export type { ToolQuery } from './capability/capability-query.js';
 export type { CapabilityOptions } from './capability/registry-options.js';
 export type {
   CapabilitySummary,
@@ -22,16 +22,11 @@ export type {
 export type { JobManifest, SkillManifest, TaskManifest } from './capability/manifest/read-work.js';
 
 export { manifestJsonSchema, type ManifestEntry } from './capability/manifest/manifest-entry.js';
-export {
-  loadFunctionMap,
-  type LoadFunctionMapOptions,
-  type MappedFunction,
-} from './capability/manifest/load-function-map.js';
+export { loadFunctionMap, type MappedFunction } from './capability/manifest/load-function-map.js';
 export {
   loadManifest,
   type LoadedEntry,
   type LoadedManifest,
-  type LoadManifestOptions,
 } from './capability/manifest/load-manifest.js';
 export {
   ToolManifestValidationError,

@@ -2,7 +2,6 @@ export { chat, streamChat } from './chat/chat.js';
 export type { ChatEngine, ChatOptions, SelectTools } from './chat/chat-engine.js';
 export type { ChatEvent, ChatResult, ChatTurn } from './chat/chat-result.js';
 export type { ChatPending } from './chat/chat-state.js';
-export { encodeValue } from './chat/encode-output.js';
 export {
   scriptedModel,
   type LanguageModel,
@@ -19,12 +18,7 @@ export type {
   ToolOutput,
   ToolResultPart,
 } from './chat/thread.js';
-export {
-  Session,
-  type DecisionResult,
-  type RunResult,
-  type RunSessionOptions,
-} from './chat/session/session.js';
+export { Session, type DecisionResult, type RunResult } from './chat/session/session.js';
 export type { SessionStatus } from './chat/session/session-data.js';
 export { SessionStore } from './chat/session/session-store.js';
 export type { SessionSnapshot } from './chat/session/snapshot.js';

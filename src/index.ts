@@ -19,20 +19,8 @@ export {
   type ToolDefinition,
   type ToolEntry,
 } from './tool/tool-definition.js';
-export {
-  toolsFromJson,
-  toolToJson,
-  type RestoredTools,
-  type ToolHandler,
-  type ToolJson,
-} from './tool/tool-data.js';
-export {
-  metadataOf,
-  type ClassToolMetadata,
-  type RegisterOptions,
-  type ResolveInstance,
-  type ToolSource,
-} from './tool/find-definitions.js';
+export { toolsFromJson, toolToJson, type RestoredTools, type ToolJson } from './tool/tool-data.js';
+export { metadataOf, type ClassToolMetadata, type ToolSource } from './tool/find-definitions.js';
 export type { ToolkitOptions, ToolMetadata } from './tool/tool-metadata.js';
 export type { InputOf, JsonSchema, StandardSchema, ToolSchema } from './tool/tool-schema.js';
 export type {
@@ -43,8 +31,6 @@ export type {
 } from './tool/tool-options.js';
 export { defaultRegistry } from './registry/default-registry.js';
 export { lintTools, type LintFinding, type LintOptions } from './registry/lint/lint-tools.js';
-export type { LintRuleName } from './registry/lint/lint-rules.js';
-export type { DerivedSet } from './registry/derived-sets.js';
 export { MatchingMetrics } from './registry/matching-metrics.js';
 export type { RegistrySummary } from './registry/registry-summary.js';
 export type { ToolFilter } from './registry/tool-filter.js';
@@ -52,8 +38,6 @@ export {
   ToolMetadataRegistry,
   type RegistryChange,
   type RegistryOptions,
-  type SearchOptions,
-  type ToolUse,
 } from './registry/tool-metadata-registry.js';
 export type { KeywordMatchResult } from './search/keyword-index.js';
 export type { SearchResult } from './search/search-index.js';
@@ -63,33 +47,30 @@ export { selectTools } from './selection/select-tools.js';
 export type { SelectionRequest } from './selection/selection-request.js';
 export type { SelectedTool, Selection } from './selection/selection.js';
 export type { RenderedTool } from './tool/render-tool.js';
-export { createToolSearchTool, type ToolSearchOptions } from './selection/tool-search-tool.js';
+export { createToolSearchTool } from './selection/tool-search-tool.js';
 export { SafetyPolicy, type SafetyPolicyOptions } from './safety/safety-policy.js';
 export type { PolicyRule } from './safety/policy-rule.js';
 export type {
   CallContext,
   Confirm,
   Decision,
-  GrantScope,
   Pending,
   PendingApproval,
   PendingManualCall,
   PendingQuestion,
   Policy,
-  StoredPending,
   ToolCall,
   ToolOutcome,
 } from './safety/calls.js';
-export { fromStore, type FromStoreOptions } from './safety/from-store.js';
-export type { Grant, GrantChoice } from './safety/grants.js';
+export { fromStore } from './safety/from-store.js';
+export type { Grant } from './safety/grants.js';
 export type { Preview } from './core/preview.js';
 export type { Flow } from './core/flow.js';
 export type { ToolEvent } from './core/tool-event.js';
 export type { DecidedCall } from './execution/call-judge.js';
 export type { Clock } from './core/clock.js';
 export { planExecution, type ExecutionPlan } from './execution/plan-execution.js';
-export type { Around, AroundCall } from './execution/around.js';
-export type { AbandonedCall } from './execution/places.js';
+export type { Around } from './execution/around.js';
 export type { TypedOutcome } from './execution/typed-outcome.js';
 export { ToolExecutor } from './execution/tool-executor.js';
 export type {

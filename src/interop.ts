@@ -5,14 +5,7 @@ export {
 } from './interop/export/to-openai-tools.js';
 export { toAnthropicTools, type AnthropicTool } from './interop/export/to-anthropic-tools.js';
 export { toGeminiTools, type GeminiTool } from './interop/export/to-gemini-tools.js';
-export {
-  annotationsOf,
-  axesFromAnnotations,
-  toMcpTools,
-  type AnnotatedAxes,
-  type McpTool,
-  type ToolAnnotations,
-} from './interop/export/to-mcp-tools.js';
+export { toMcpTools, type McpTool, type ToolAnnotations } from './interop/export/to-mcp-tools.js';
 export type { ExportInput, ExportOptions } from './interop/export/exported-tools.js';
 export type { CallResult, ModelCall, ModelTools } from './interop/export/model-calls.js';
 export {
@@ -32,5 +25,4 @@ export {
   toOpenAIAgentsTools,
   type OpenAIAgentsTool,
 } from './interop/frameworks/to-openai-agents-tools.js';
-export type { ImportOptions } from './interop/frameworks/import-tools.js';
 export type { CallExecutor, FrameworkOptions } from './interop/frameworks/guarded-calls.js';

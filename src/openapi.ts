@@ -2,7 +2,6 @@ export {
   toolsFromOpenApi,
   type OpenApiFinding,
   type OpenApiOptions,
-  type OpenApiToolOptions,
   type OpenApiTools,
 } from './openapi/tools-from-openapi.js';
 export type { Credential, Credentials } from './openapi/credentials.js';

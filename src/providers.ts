@@ -1,7 +1,6 @@
 export { exponentialBackoff } from './providers/exponential-backoff.js';
 export type { Attempt, Provider, ProviderFactory, ProviderSnapshot } from './providers/provider.js';
-export { ProviderRouter, type CallOptions, type Routed } from './providers/provider-router.js';
-export { providerHealthName } from './providers/provider-slot.js';
+export { ProviderRouter, type Routed } from './providers/provider-router.js';
 export {
   RollingHealth,
   type Backoff,
@@ -10,6 +9,6 @@ export {
   type HealthSummary,
   type Sample,
 } from './providers/rolling-health.js';
-export type { ProviderRouterOptions, RoutingOptions } from './providers/router-options.js';
+export type { ProviderRouterOptions } from './providers/router-options.js';
 export { PublishedHealth } from './providers/published-health.js';
 export type { ToolContext, ToolProvider } from './tool/tool-options.js';

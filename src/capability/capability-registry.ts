@@ -53,7 +53,7 @@ import { summarizeCapabilities } from './capability-summary.js';
 import type { CapabilitySummary } from './wire-types.js';
 
 /** The events that `attach` listens to. A `ToolExecutor` emits these events. */
-export interface ExecutionEvents {
+interface ExecutionEvents {
   on(listener: (event: ToolEvent) => void): () => void;
   readonly health?: HealthLog;
 }

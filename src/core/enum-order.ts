@@ -38,6 +38,12 @@ export function isWriting(mode: AccessMode): boolean {
   return mode !== AccessMode.READONLY;
 }
 
+/** Returns the stricter of two access modes. */
+export function strictest(a: AccessMode, b: AccessMode = AccessMode.READONLY): AccessMode {
+  if (a === b || b === AccessMode.READONLY) return a;
+  return a === AccessMode.READONLY ? b : AccessMode.MIXED;
+}
+
 /**
  * The bonus that each priority adds to a tool's keyword score. See the formula in
  * docs/search-and-scoring.md.

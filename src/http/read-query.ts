@@ -5,13 +5,8 @@ import { Priority } from '../core/enums.js';
 import { ToolError } from '../core/errors.js';
 import { expectationOf, expectedGot, suggestNames } from '../core/issues.js';
 import { describeValue } from '../core/plain-data.js';
-import {
-  TOOL_FIELDS,
-  valuesOf,
-  type FieldCondition,
-  type FieldKind,
-  type ToolField,
-} from '../tool/tool-fields.js';
+import type { FieldCondition } from '../tool/axes.js';
+import { TOOL_FIELDS, valuesOf, type FieldKind, type ToolField } from '../tool/tool-fields.js';
 
 import { HEALTH_LEVELS } from './values-on.js';
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { AccessMode, DangerLevel, ExecutionCategory, Priority, SideEffect } from '../core/enums.js';
-import { dangerRank } from '../core/enum-order.js';
+import { dangerRank, strictest } from '../core/enum-order.js';
 import { isToolError, issuesOf, ToolError } from '../core/errors.js';
 import { expectedGot } from '../core/issues.js';
 import { aFunction, checkOptions, once, text, type FieldsOf } from '../core/options.js';
@@ -8,7 +8,6 @@ import { isPlainObject } from '../core/plain-data.js';
 import { publicMessage } from '../core/public-message.js';
 import { foreignSchema } from '../json-schema/compile-json-schema.js';
 import { matchesPattern } from '../safety/name-pattern.js';
-import { strictest } from '../tool/infer-metadata.js';
 import { defineTool, type ToolDefinition } from '../tool/tool-definition.js';
 import type { ToolContext, ToolOptions } from '../tool/tool-options.js';
 import type { JsonSchema } from '../tool/tool-schema.js';
@@ -23,7 +22,7 @@ import { isInside, requestFor, type ApiRequest, type Callable } from './request.
  * The `defineTool` options for one operation's tool. They override everything else. `false`
  * excludes the operation.
  */
-export type OpenApiToolOptions =
+type OpenApiToolOptions =
   | false
   | Partial<Omit<ToolOptions<JsonSchema>, 'inputSchema' | 'outputSchema' | 'providers' | 'manual'>>;
 

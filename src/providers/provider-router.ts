@@ -14,7 +14,7 @@ import {
 import { abortError, describeFailure, retryAfterOf, runAttempt } from './run-attempt.js';
 
 /** The options of one call through a router. */
-export interface CallOptions {
+interface CallOptions {
   /**
    * True if the call is readonly or idempotent, so that it may be repeated.
    *

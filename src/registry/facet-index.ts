@@ -14,12 +14,12 @@ const NO_NAMES: ReadonlySet<string> = new ImmutableSet<string>();
 export class FacetIndex<Value> {
   readonly #buckets = new Map<Value, Bucket>();
   readonly #valuesOf: (entry: ToolEntry) => readonly Value[];
-  readonly #allowed: Readonly<Record<string, Value & (string | number)>> | undefined;
+  readonly #allowed: Readonly<Record<string, string | number>> | undefined;
 
   /** @param allowed The property's enum, if it has one. */
   constructor(
     valuesOf: (entry: ToolEntry) => readonly Value[],
-    allowed?: Readonly<Record<string, Value & (string | number)>>,
+    allowed?: Readonly<Record<string, string | number>>,
   ) {
     this.#valuesOf = valuesOf;
     this.#allowed = allowed;

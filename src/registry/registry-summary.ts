@@ -1,18 +1,22 @@
 import type { ToolEntry } from '../tool/tool-definition.js';
 import { derivedSetsOf, DERIVED_SETS, type DerivedSet } from './derived-sets.js';
 import { isAvailable } from './tool-filter.js';
-import { AccessMode, CostTier, DangerLevel, ExecutionCategory, Priority } from '../core/enums.js';
+import { AXES, AXIS_NAMES, type AxisName, type AxisValue } from '../tool/axes.js';
+
+/** The values of an axis. Numbered values are counted under their names. */
+type Counted<Name extends AxisName> =
+  AxisValue<Name> extends string ? AxisValue<Name> : keyof (typeof AXES)[Name]['values'];
+
+/** The number of tools with each value, for every axis. */
+type AxisCounts = {
+  readonly [Name in AxisName as `by${Capitalize<Name>}`]: Readonly<Record<Counted<Name>, number>>;
+};
 
 /** The number of tools in a registry for every axis and derived set. */
-export interface RegistrySummary {
+export interface RegistrySummary extends AxisCounts {
   readonly revision: number;
   readonly tools: number;
   readonly unavailable: number;
-  readonly byPriority: Readonly<Record<keyof typeof Priority, number>>;
-  readonly byAccessMode: Readonly<Record<AccessMode, number>>;
-  readonly byDangerLevel: Readonly<Record<DangerLevel, number>>;
-  readonly byExecutionCategory: Readonly<Record<ExecutionCategory, number>>;
-  readonly byCostTier: Readonly<Record<CostTier, number>>;
   readonly byCategory: Readonly<Record<string, number>>;
   readonly byStage: Readonly<Record<string, number>>;
   readonly byTaskType: Readonly<Record<string, number>>;
@@ -31,26 +35,23 @@ export function summarize(entries: readonly ToolEntry[], revision: number): Regi
     // Assigning to the key of a category named `__proto__` wouldn't add the category.
     return Object.fromEntries(count);
   };
-  const priorityNames = Object.keys(Priority);
+  const axisCounts = (name: AxisName): [string, Record<string, number>] => {
+    const names = new Map(
+      Object.entries<string | number>(AXES[name].values).map(([key, value]) => [
+        value,
+        typeof value === 'number' ? key : value,
+      ]),
+    );
+    return [
+      `by${name[0]!.toUpperCase()}${name.slice(1)}`,
+      counts([...names.values()], (entry) => [names.get(entry[name])!]),
+    ];
+  };
   return {
     revision,
     tools: entries.length,
     unavailable: entries.filter((entry) => !isAvailable(entry)).length,
-    byPriority: counts(priorityNames, (entry) => [
-      priorityNames[entry.priority]!,
-    ]) as RegistrySummary['byPriority'],
-    byAccessMode: counts(Object.values(AccessMode), (entry) => [
-      entry.accessMode,
-    ]) as RegistrySummary['byAccessMode'],
-    byDangerLevel: counts(Object.values(DangerLevel), (entry) => [
-      entry.dangerLevel,
-    ]) as RegistrySummary['byDangerLevel'],
-    byExecutionCategory: counts(Object.values(ExecutionCategory), (entry) => [
-      entry.executionCategory,
-    ]) as RegistrySummary['byExecutionCategory'],
-    byCostTier: counts(Object.values(CostTier), (entry) => [
-      entry.costTier,
-    ]) as RegistrySummary['byCostTier'],
+    ...(Object.fromEntries(AXIS_NAMES.map(axisCounts)) as AxisCounts),
     byCategory: counts([], (entry) => (entry.category === undefined ? [] : [entry.category])),
     byStage: counts([], (entry) => entry.stages),
     byTaskType: counts([], (entry) => entry.taskTypes),

@@ -1,33 +1,51 @@
 import { z } from 'zod';
-import {
-  AccessMode,
-  CostTier,
-  DangerLevel,
-  ExecutionCategory,
-  SideEffect,
-  type Priority,
-} from '../core/enums.js';
-import { costRank, dangerRank, type PriorityName } from '../core/enum-order.js';
+import { SideEffect } from '../core/enums.js';
 import { isToolError } from '../core/errors.js';
 import { invalidArgument } from '../core/issues.js';
 import { canonicalJson, ignoreRejection } from '../core/plain-data.js';
 import { checkOptions, once, oneOrMore, type FieldsOf } from '../core/options.js';
-import { normalizeLabel, priority } from '../tool/metadata-schema.js';
+import { AXES, AXIS_NAMES, type AxisName, type AxisRow, type AxisValue } from '../tool/axes.js';
+import { axisSchemas, normalizeLabel } from '../tool/metadata-schema.js';
 import { TOOL_FIELDS, type ToolField } from '../tool/tool-fields.js';
-import type { ToolMetadataFields } from '../tool/tool-options.js';
+import type { ToolMetadataFields, ToolOptions } from '../tool/tool-options.js';
 import type { ToolEntry } from '../tool/tool-definition.js';
 import { derivedSetsOf, DERIVED_SETS, type DerivedSet } from './derived-sets.js';
 
 const label = () => z.string().transform(normalizeLabel);
 
+type Rows = typeof AXES;
+/** The conditions on axes: one value, or a list of alternatives. */
+type AxisConditions = {
+  readonly [Name in AxisName as Rows[Name]['filter']['condition']]?: OneOrMore<
+    NonNullable<ToolOptions[Name]>
+  >;
+};
+/** The maximum values of ordered axes, such as `maxDanger`. */
+type MaximumConditions = {
+  readonly [
+    Name in AxisName as Rows[Name] extends { readonly most: { readonly condition: infer C } }
+      ? C & string
+      : never
+  ]?: AxisValue<Name>;
+};
+
+const axisRows = AXIS_NAMES.map((name): readonly [AxisName, AxisRow] => [name, AXES[name]]);
+
+/** Returns the schemas of the conditions on axes. */
+function axisConditions() {
+  const schemas = axisSchemas();
+  return Object.fromEntries(
+    axisRows.flatMap(([name, { filter, most }]) => [
+      [filter.condition, oneOrMore(schemas[name] as z.ZodType).optional()],
+      ...(most === undefined ? [] : [[most.condition, schemas[name].optional()]]),
+    ]),
+  ) as FieldsOf<AxisConditions & MaximumConditions>;
+}
+
 const filterSchema = once(() =>
   z.strictObject({
     name: oneOrMore(z.string()).optional(),
-    priority: oneOrMore(priority()).optional(),
-    accessMode: oneOrMore(z.enum(AccessMode)).optional(),
-    dangerLevel: oneOrMore(z.enum(DangerLevel)).optional(),
-    executionCategory: oneOrMore(z.enum(ExecutionCategory)).optional(),
-    costTier: oneOrMore(z.enum(CostTier)).optional(),
+    ...axisConditions(),
     sideEffect: oneOrMore(z.enum(SideEffect)).optional(),
     category: oneOrMore(label()).optional(),
     keyword: oneOrMore(label()).optional(),
@@ -37,8 +55,6 @@ const filterSchema = once(() =>
     derived: oneOrMore(
       z.enum(Object.keys(DERIVED_SETS) as [DerivedSet, ...DerivedSet[]]),
     ).optional(),
-    maxDanger: z.enum(DangerLevel).optional(),
-    maxCostTier: z.enum(CostTier).optional(),
     available: z.boolean().optional(),
     metadata: z.record(z.string(), oneOrMore(z.json())).optional(),
   } satisfies FieldsOf<ToolFilter>),
@@ -50,14 +66,9 @@ const filterSchema = once(() =>
  *
  * Every API that filters tools accepts this object.
  */
-export interface ToolFilter {
+export interface ToolFilter extends AxisConditions, MaximumConditions {
   /** The tool's own name; aliases don't match. */
   readonly name?: string | readonly string[];
-  readonly priority?: OneOrMore<Priority | PriorityName>;
-  readonly accessMode?: AccessMode | readonly AccessMode[];
-  readonly dangerLevel?: DangerLevel | readonly DangerLevel[];
-  readonly executionCategory?: ExecutionCategory | readonly ExecutionCategory[];
-  readonly costTier?: CostTier | readonly CostTier[];
   readonly sideEffect?: SideEffect | readonly SideEffect[];
   readonly category?: string | readonly string[];
   readonly keyword?: string | readonly string[];
@@ -66,10 +77,6 @@ export interface ToolFilter {
   readonly capability?: string | readonly string[];
   /** The derived sets, such as `write` or `requiringApproval`. */
   readonly derived?: DerivedSet | readonly DerivedSet[];
-  /** The maximum danger level. */
-  readonly maxDanger?: DangerLevel;
-  /** The maximum cost tier. */
-  readonly maxCostTier?: CostTier;
   /** The current result of the tool's `available` check. */
   readonly available?: boolean;
   /**
@@ -97,29 +104,14 @@ export function compileFilter(filter: ToolFilter): (entry: ToolEntry) => boolean
       'For all tools, or to filter with a function, use the list [...registry].',
     );
   const {
-    maxDanger,
-    maxCostTier,
     available,
     metadata = {},
-    ...lists
+    ...conditions
   } = checkOptions(filterSchema, filter, 'conditions of the filter');
   const tests: ((entry: ToolEntry) => boolean)[] = [];
-  for (const [condition, wanted] of Object.entries(lists) as [
-    keyof typeof lists,
-    readonly unknown[] | undefined,
-  ][]) {
-    if (wanted === undefined) continue;
-    const set = new Set<unknown>(wanted);
-    const field = FIELD_OF.get(condition) as keyof ToolEntry;
-    tests.push((entry) => {
-      const value = condition === 'derived' ? derivedSetsOf(entry) : entry[field];
-      return Array.isArray(value) ? value.some((each: unknown) => set.has(each)) : set.has(value);
-    });
-  }
-  if (maxDanger !== undefined)
-    tests.push((entry) => dangerRank(entry.dangerLevel) <= dangerRank(maxDanger));
-  if (maxCostTier !== undefined)
-    tests.push((entry) => costRank(entry.costTier) <= costRank(maxCostTier));
+  for (const [condition, wanted] of Object.entries(conditions))
+    if (wanted !== undefined)
+      tests.push(testAtMost(condition, wanted) ?? testAnyOf(condition, wanted as unknown[]));
   if (available !== undefined) tests.push((entry) => isAvailable(entry) === available);
   for (const [key, wanted] of Object.entries(metadata)) {
     const texts = new Set(wanted.map(canonicalJson));
@@ -132,6 +124,26 @@ export function compileFilter(filter: ToolFilter): (entry: ToolEntry) => boolean
   const [only] = tests;
   if (only !== undefined && tests.length === 1) return only;
   return (entry) => tests.every((test) => test(entry));
+}
+
+/** Returns a test for one of a condition's values. */
+function testAnyOf(condition: string, wanted: readonly unknown[]): (entry: ToolEntry) => boolean {
+  const set = new Set(wanted);
+  const field = FIELD_OF.get(condition) as keyof ToolEntry;
+  return (entry) => {
+    const value = condition === 'derived' ? derivedSetsOf(entry) : entry[field];
+    return Array.isArray(value) ? value.some((each: unknown) => set.has(each)) : set.has(value);
+  };
+}
+
+/** Returns a test for a maximum, or `undefined` if the condition isn't a maximum. */
+function testAtMost(condition: string, most: unknown): ((entry: ToolEntry) => boolean) | undefined {
+  const found = axisRows.find(([, row]) => row.most?.condition === condition);
+  if (found === undefined) return undefined;
+  const [name, { values }] = found;
+  const ascending: readonly unknown[] = Object.values(values);
+  const highest = ascending.indexOf(most);
+  return (entry) => ascending.indexOf(entry[name]) <= highest;
 }
 
 /** The entry field that each condition compares. */

@@ -1,5 +1,11 @@
 import { z } from 'zod';
-import { AccessMode, CostTier, DangerLevel, ExecutionCategory, Priority } from '../core/enums.js';
+import type {
+  AccessMode,
+  CostTier,
+  DangerLevel,
+  ExecutionCategory,
+  Priority,
+} from '../core/enums.js';
 import {
   concurrencyOf,
   conflictingCategories,
@@ -23,6 +29,7 @@ import {
   type ResolveInstance,
   type ToolSource,
 } from '../tool/find-definitions.js';
+import { mapAxes, type AxisName, type AxisValue } from '../tool/axes.js';
 import { normalizeLabel } from '../tool/metadata-schema.js';
 import { toolClass, type ToolClassDecorator } from '../tool/tool-decorator.js';
 import {
@@ -42,7 +49,7 @@ import { summarize, type RegistrySummary } from './registry-summary.js';
 import { compileFilter, isAvailable, type ToolFilter } from './tool-filter.js';
 
 /** The options of `search`. */
-export interface SearchOptions {
+interface SearchOptions {
   /** The maximum number of results. @default 10 */
   readonly limit?: number;
   /**
@@ -78,7 +85,7 @@ const SEARCH_OPTIONS = once(() =>
 );
 
 /** Describes one use of a tool: the request, the tool, and whether it succeeded. */
-export interface ToolUse {
+interface ToolUse {
   readonly text: string;
   /** The tool's name or alias. */
   readonly toolName: string;
@@ -140,26 +147,18 @@ export class ToolMetadataRegistry implements Iterable<ToolEntry> {
   readonly metrics: MatchingMetrics;
 
   readonly #names = new NameTable();
-  readonly #priority = new FacetIndex<Priority>((entry) => [entry.priority], Priority);
-  readonly #accessMode = new FacetIndex<AccessMode>((entry) => [entry.accessMode], AccessMode);
-  readonly #dangerLevel = new FacetIndex<DangerLevel>((entry) => [entry.dangerLevel], DangerLevel);
-  readonly #executionCategory = new FacetIndex<ExecutionCategory>(
-    (entry) => [entry.executionCategory],
-    ExecutionCategory,
+  /** The indexes of the axes with fixed values. */
+  readonly #axes = mapAxes<{ readonly [Name in AxisName]: FacetIndex<AxisValue<Name>> }>(
+    (name, { values }) => new FacetIndex<never>((entry) => [entry[name] as never], values),
   );
-  readonly #costTier = new FacetIndex<CostTier>((entry) => [entry.costTier], CostTier);
   readonly #category = new FacetIndex<string>((entry) =>
     entry.category === undefined ? [] : [entry.category],
   );
   readonly #stage = new FacetIndex<string>((entry) => entry.stages);
   readonly #taskType = new FacetIndex<string>((entry) => entry.taskTypes);
   readonly #derived = new FacetIndex<DerivedSet>(derivedSetsOf);
-  readonly #facets = [
-    this.#priority,
-    this.#accessMode,
-    this.#dangerLevel,
-    this.#executionCategory,
-    this.#costTier,
+  readonly #facets: readonly Pick<FacetIndex<never>, 'add' | 'remove'>[] = [
+    ...Object.values(this.#axes),
     this.#category,
     this.#stage,
     this.#taskType,
@@ -337,23 +336,23 @@ export class ToolMetadataRegistry implements Iterable<ToolEntry> {
   }
 
   getByPriority(priority: Priority | PriorityName): readonly ToolEntry[] {
-    return this.#priority.entries(priorityOf(priority));
+    return this.#axes.priority.entries(priorityOf(priority));
   }
 
   getByAccessMode(mode: AccessMode): readonly ToolEntry[] {
-    return this.#accessMode.entries(mode);
+    return this.#axes.accessMode.entries(mode);
   }
 
   getByDangerLevel(level: DangerLevel): readonly ToolEntry[] {
-    return this.#dangerLevel.entries(level);
+    return this.#axes.dangerLevel.entries(level);
   }
 
   getByExecutionCategory(category: ExecutionCategory): readonly ToolEntry[] {
-    return this.#executionCategory.entries(category);
+    return this.#axes.executionCategory.entries(category);
   }
 
   getByCostTier(tier: CostTier): readonly ToolEntry[] {
-    return this.#costTier.entries(tier);
+    return this.#axes.costTier.entries(tier);
   }
 
   getByCategory(category: string): readonly ToolEntry[] {

@@ -13,7 +13,7 @@ import type { Confirm } from './calls.js';
 import { keyOf, looksOpen } from './waiting-calls.js';
 
 /** The options of `fromStore`. */
-export interface FromStoreOptions {
+interface FromStoreOptions {
   /** The executor's own store, through which operators answer. */
   readonly store: StateStore;
   /**

@@ -29,7 +29,7 @@ export interface LabelledRequest {
 }
 
 /** The options of `evaluateSelection`: all options of `selectTools` except those of one request. */
-export interface EvaluationOptions extends Omit<SelectionRequest, 'text' | 'vector' | 'previous'> {
+interface EvaluationOptions extends Omit<SelectionRequest, 'text' | 'vector' | 'previous'> {
   /**
    * Looks for keywords and examples that would fix misses. With `suggest`, the selection is
    * repeated for every suggestion that is tried.

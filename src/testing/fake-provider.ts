@@ -2,7 +2,7 @@ import type { Provider, ProviderFactory } from '../providers/provider.js';
 import type { ToolContext } from '../tool/tool-options.js';
 
 /** A function that answers a fake provider's calls, or throws. */
-export type FakeAnswer = (input: unknown, context: ToolContext) => unknown;
+type FakeAnswer = (input: unknown, context: ToolContext) => unknown;
 
 /** A provider that behaves as a test tells it to, and records its calls. */
 export class FakeProvider implements Provider {

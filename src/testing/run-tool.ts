@@ -25,7 +25,7 @@ import type { SchemaInput, ToolSchema } from '../tool/tool-schema.js';
  * The options of `runTool`: the options of a call, and the answers that users or other programs
  * would provide.
  */
-export interface RunToolOptions extends Omit<ExecuteOptions, 'confirm' | 'onStart'> {
+interface RunToolOptions extends Omit<ExecuteOptions, 'confirm' | 'onStart'> {
   /** The name of the tool to run, if a toolkit has several tools. @default the only tool */
   readonly name?: string;
   /** Creates the instance of a class. @default `new Class()` */

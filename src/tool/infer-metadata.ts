@@ -1,22 +1,11 @@
-import {
-  AccessMode,
-  CostTier,
-  DangerLevel,
-  ExecutionCategory,
-  Priority,
-  SideEffect,
-} from '../core/enums.js';
+import { AccessMode, ExecutionCategory, SideEffect } from '../core/enums.js';
 import { isParallelizable } from '../core/enum-order.js';
 import { FLOW_LABELS, type FlowLabel, type FlowTarget } from '../core/flow.js';
+import { AXES, AXIS_NAMES, type AxisName, type AxisValues } from './axes.js';
 import type { DeclaredMetadata } from './metadata-schema.js';
 
 /** The axes of a tool, each declared or inferred. */
-export interface Axes {
-  readonly priority: Priority;
-  readonly accessMode: AccessMode;
-  readonly dangerLevel: DangerLevel;
-  readonly executionCategory: ExecutionCategory;
-  readonly costTier: CostTier;
+export interface Axes extends AxisValues {
   readonly allowParallel: boolean;
   readonly reads: readonly FlowLabel[];
   readonly sends: FlowTarget;
@@ -34,19 +23,10 @@ export function inferAxes(declared: DeclaredMetadata): {
   readonly axes: Axes;
   readonly inferred: readonly (keyof Axes)[];
 } {
-  const accessMode =
-    declared.accessMode ??
-    strictest(
-      accessFrom(declared.sideEffects ?? []),
-      ACCESS_OF_CATEGORY[declared.executionCategory!],
-    );
-  const executionCategory = declared.executionCategory ?? CATEGORY_OF_ACCESS[accessMode];
+  const values = axisValues(declared);
+  const { accessMode, executionCategory } = values;
   const axes: Axes = {
-    priority: declared.priority ?? Priority.MEDIUM,
-    accessMode,
-    dangerLevel: declared.dangerLevel ?? DANGER_OF_ACCESS[accessMode],
-    executionCategory,
-    costTier: declared.costTier ?? costFrom(accessMode, declared),
+    ...values,
     allowParallel: declared.allowParallel ?? isParallelizable({ accessMode, executionCategory }),
     reads:
       declared.reads ??
@@ -61,78 +41,18 @@ export function inferAxes(declared: DeclaredMetadata): {
   return { axes, inferred: LISTS.get(key)! };
 }
 
+/** Returns a value for every axis. Later axes are inferred from earlier axes. */
+function axisValues(declared: DeclaredMetadata): AxisValues {
+  const values: Partial<Record<AxisName, unknown>> = {};
+  for (const axis of AXIS_NAMES)
+    values[axis] = declared[axis] ?? AXES[axis].guess(declared, values as AxisValues);
+  return values as AxisValues;
+}
+
 /** The lists of inferred axes by their content. Thousands of tools share a few of them. */
 const LISTS = new Map<string, readonly (keyof Axes)[]>();
 
 const NOTHING: readonly FlowLabel[] = Object.freeze([]);
-const READING: ReadonlySet<SideEffect> = new Set([
-  SideEffect.NONE,
-  SideEffect.READ_EXTERNAL_SERVICE,
-]);
-
-function accessFrom(effects: readonly SideEffect[]): AccessMode {
-  if (effects.length === 0) return AccessMode.MIXED;
-  const beyondReading = effects.filter((effect) => !READING.has(effect));
-  if (beyondReading.length === 0) return AccessMode.READONLY;
-  if (beyondReading.every((effect) => effect === SideEffect.WRITE)) return AccessMode.WRITE;
-  if (beyondReading.every((effect) => effect === SideEffect.SYSTEM)) return AccessMode.EXECUTE;
-  return AccessMode.MIXED;
-}
-
-/**
- * The access mode that a declared category implies. The category can imply a stricter access mode
- * than the side effects do.
- */
-const ACCESS_OF_CATEGORY: Readonly<Partial<Record<ExecutionCategory, AccessMode>>> = {
-  [ExecutionCategory.WRITE]: AccessMode.WRITE,
-  [ExecutionCategory.EXECUTE]: AccessMode.EXECUTE,
-};
-
-/** Returns the stricter of two access modes. */
-export function strictest(a: AccessMode, b: AccessMode = AccessMode.READONLY): AccessMode {
-  if (a === b || b === AccessMode.READONLY) return a;
-  return a === AccessMode.READONLY ? b : AccessMode.MIXED;
-}
-
-const CATEGORY_OF_ACCESS: Readonly<Record<AccessMode, ExecutionCategory>> = {
-  [AccessMode.READONLY]: ExecutionCategory.READ_ONLY,
-  [AccessMode.WRITE]: ExecutionCategory.WRITE,
-  [AccessMode.EXECUTE]: ExecutionCategory.EXECUTE,
-  [AccessMode.MIXED]: ExecutionCategory.MIXED,
-};
-
-const DANGER_OF_ACCESS: Readonly<Record<AccessMode, DangerLevel>> = {
-  [AccessMode.READONLY]: DangerLevel.LOW,
-  [AccessMode.WRITE]: DangerLevel.MEDIUM,
-  [AccessMode.EXECUTE]: DangerLevel.HIGH,
-  [AccessMode.MIXED]: DangerLevel.HIGH,
-};
-
-const OUTSIDE: ReadonlySet<SideEffect> = new Set([
-  SideEffect.NETWORK,
-  SideEffect.READ_EXTERNAL_SERVICE,
-  SideEffect.DATABASE,
-]);
-
-/**
- * Infers the cost tier: free for local reads, low for compute, medium for anything external or
- * unknown. A declared price of zero means free; any other price means high.
- */
-function costFrom(
-  accessMode: AccessMode,
-  { costPerCall, sideEffects = [], executionCategory }: DeclaredMetadata,
-): CostTier {
-  if (costPerCall !== undefined) return costPerCall === 0 ? CostTier.FREE : CostTier.HIGH;
-  if (
-    sideEffects.some((effect) => OUTSIDE.has(effect)) ||
-    executionCategory === ExecutionCategory.NETWORK
-  )
-    return CostTier.MEDIUM;
-  if (executionCategory === ExecutionCategory.COMPUTE || sideEffects.includes(SideEffect.COMPUTE))
-    return CostTier.LOW;
-  return accessMode === AccessMode.READONLY ? CostTier.FREE : CostTier.MEDIUM;
-}
-
 /**
  * The side effects that stay on this machine. `write` isn't included, because it doesn't say where
  * the data goes.

@@ -1,18 +1,13 @@
 import { z } from 'zod';
 import { PRIORITY_NAMES, priorityOf } from '../core/enum-order.js';
-import {
-  AccessMode,
-  CostTier,
-  DangerLevel,
-  ExecutionCategory,
-  Priority,
-  SideEffect,
-} from '../core/enums.js';
+import { Priority, SideEffect } from '../core/enums.js';
 import { FLOW_LABELS, FLOW_TARGETS, type FlowLabel } from '../core/flow.js';
 import { LIMITS } from '../core/limits.js';
 import { once } from '../core/options.js';
 import { cloneFrozen, isPlainObject } from '../core/plain-data.js';
+import { mapAxes, type AxisName, type AxisValue } from './axes.js';
 import { optionsOfKind, TOOL_FIELDS, type FieldKind, type OptionOfKind } from './tool-fields.js';
+import type { ToolOptions } from './tool-options.js';
 
 /** A tool name as allowed by MCP. Exports encode the name for model APIs with stricter rules. */
 const NAME = /^[A-Za-z0-9._-]{1,128}$/;
@@ -53,8 +48,16 @@ const plainObject = () =>
     });
 
 /** Returns a schema for a priority, as a number or by its name. */
-export const priority = () =>
+const priority = () =>
   z.literal([...PRIORITY_NAMES, ...Object.values(Priority)]).transform(priorityOf);
+
+/** Returns a schema for the values of each axis. */
+export const axisSchemas = () =>
+  mapAxes<{
+    readonly [Name in AxisName]: z.ZodType<AxisValue<Name>, NonNullable<ToolOptions[Name]>>;
+  }>((name, { values }) =>
+    name === 'priority' ? priority() : (z.enum(values) as unknown as z.ZodType<never, never>),
+  );
 
 const sideEffects = () =>
   z
@@ -102,11 +105,7 @@ export const optionKinds = once(
       amount: z.number().min(0),
       bytes: z.int().min(1_024),
       object: plainObject(),
-      priority: priority(),
-      accessMode: z.enum(AccessMode),
-      dangerLevel: z.enum(DangerLevel),
-      executionCategory: z.enum(ExecutionCategory),
-      costTier: z.enum(CostTier),
+      ...axisSchemas(),
       sideEffects: sideEffects(),
       flowLabels: list(z.enum(FLOW_LABELS)).transform((labels): readonly FlowLabel[] =>
         FLOW_LABELS.filter((label) => labels.includes(label)),

@@ -50,7 +50,7 @@ export interface ToolJson extends Omit<ToolOptions, OptionOfKind<'function' | 'i
  * The code of a stored tool: its `execute` function, several parts, or the tool's current
  * definition.
  */
-export type ToolHandler = Execute<never> | ToolCode | ToolDefinition;
+type ToolHandler = Execute<never> | ToolCode | ToolDefinition;
 
 type ToolCode = { readonly execute?: Execute<never> } & Partial<
   Pick<ToolOptions, OptionOfKind<'input' | 'output'>>

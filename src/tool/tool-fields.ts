@@ -1,13 +1,14 @@
-import { AccessMode, CostTier, DangerLevel, ExecutionCategory, SideEffect } from '../core/enums.js';
+import { SideEffect } from '../core/enums.js';
 import { PRIORITY_NAMES } from '../core/enum-order.js';
 import { FLOW_LABELS, FLOW_TARGETS } from '../core/flow.js';
+import { AXES, mapAxes, type AxisName, type FieldCondition } from './axes.js';
 import type { ToolOptions } from './tool-options.js';
 
 /** The kind of a field's value. Each target has one rule per kind. */
 export type FieldKind =
   | 'name' | 'names' | 'description' | 'text' | 'sentence' | 'requests' | 'version' | 'label' | 'labels' | 'words' | 'tags' | 'personas'
   | 'flag' | 'wholeSeconds' | 'seconds' | 'amount' | 'bytes' | 'object' | 'input' | 'output' | 'function'
-  | 'priority' | 'accessMode' | 'dangerLevel' | 'executionCategory' | 'costTier' | 'safetyLevel' | 'sideEffects' | 'flowLabels' | 'flowTarget'
+  | AxisName | 'safetyLevel' | 'sideEffects' | 'flowLabels' | 'flowTarget'
   | 'idempotency' | 'auth' | 'providers' | 'any' | 'flags' | 'fact' | 'owner' | 'axes' | 'authStatus' | 'health' | 'compatibility'; // prettier-ignore
 
 /**
@@ -17,18 +18,6 @@ export type FieldKind =
  */
 export type FieldTarget =
   'model' | 'manifest' | 'list' | 'detail' | 'column' | 'show' | 'row' | 'axis' | 'facts';
-
-/** A filter condition for HTTP and the command line. */
-export interface FieldCondition {
-  /** The HTTP query parameter, which is also the axis's name on the page. */
-  readonly param: string;
-  /** The condition in a `ToolFilter`, or in the catalogue's query. */
-  readonly condition: string;
-  readonly of?: 'query';
-  /** The command-line option. Only conditions of a `ToolFilter` have a command-line option. */
-  readonly flag?: string;
-  readonly about: string;
-}
 
 export interface ToolField {
   /** The name outside the process: snake_case, with times in seconds. */
@@ -131,83 +120,7 @@ export const TOOL_FIELDS = {
       about: 'The group of tools',
     },
   },
-  priority: {
-    wire: 'priority',
-    kind: 'priority',
-    on: AXIS,
-    label: 'priority',
-    about: 'How strongly the tool is preferred in selections. The default is "medium".',
-    filter: {
-      param: 'priority',
-      condition: 'priority',
-      flag: 'priority',
-      about: 'How strongly the tool is preferred when offering tools',
-    },
-  },
-  accessMode: {
-    wire: 'access_mode',
-    kind: 'accessMode',
-    on: AXIS,
-    label: 'access',
-    about: 'What a call can do. Inferred from side_effects if omitted.',
-    filter: {
-      param: 'access_mode',
-      condition: 'accessMode',
-      flag: 'access',
-      about: 'What a call can do',
-    },
-  },
-  dangerLevel: {
-    wire: 'danger_level',
-    kind: 'dangerLevel',
-    on: AXIS,
-    label: 'danger',
-    about: 'How much harm a wrong call can do. Calls need approval from "high" upwards.',
-    filter: {
-      param: 'danger_level',
-      condition: 'dangerLevel',
-      flag: 'danger',
-      about: 'How much harm a wrong call can do',
-    },
-    most: {
-      param: 'max_danger',
-      condition: 'maxDanger',
-      flag: 'max-danger',
-      about: 'The maximum danger level.',
-    },
-  },
-  executionCategory: {
-    wire: 'execution_category',
-    kind: 'executionCategory',
-    on: AXIS,
-    label: 'execution',
-    about: 'The kind of work. Determines which calls can run in parallel.',
-    filter: {
-      param: 'execution_category',
-      condition: 'executionCategory',
-      flag: 'execution',
-      about: 'The kind of work',
-    },
-  },
-  costTier: {
-    wire: 'cost_tier',
-    kind: 'costTier',
-    on: AXIS,
-    label: 'cost',
-    about: 'The approximate cost of a call. Inferred if omitted.',
-    filter: {
-      param: 'cost_tier',
-      condition: 'costTier',
-      flag: 'cost',
-      about: 'The approximate cost of a call',
-    },
-    most: {
-      param: 'max_cost_tier',
-      condition: 'maxCostTier',
-      flag: 'max-cost',
-      about: 'The maximum cost tier.',
-    },
-  },
+  ...AXES,
   costPerCall: {
     wire: 'cost_per_call',
     kind: 'amount',
@@ -669,11 +582,9 @@ export const SAFETY_LEVELS = ['low', 'medium', 'high'] as const;
 
 /** The fixed values of each kind, in ascending order and in the form used outside the process. */
 const VALUES_OF_KIND = {
-  priority: PRIORITY_NAMES,
-  accessMode: Object.values(AccessMode),
-  dangerLevel: Object.values(DangerLevel),
-  executionCategory: Object.values(ExecutionCategory),
-  costTier: Object.values(CostTier),
+  ...mapAxes<Record<AxisName, readonly string[]>>((name, { values }) =>
+    name === 'priority' ? PRIORITY_NAMES : Object.values(values as Record<string, string>),
+  ),
   sideEffects: Object.values(SideEffect),
   flowLabels: FLOW_LABELS,
   flowTarget: FLOW_TARGETS,

@@ -1,9 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { halt } from '../../src/index.js';
-import { chat, encodeValue, scriptedModel, Session, type ChatOptions } from '../../src/chat.js';
+import { chat, scriptedModel, Session, type ChatOptions } from '../../src/chat.js';
 import { messageSchema } from '../../src/chat/thread.js';
 import { outputsOf, toolOf } from './chat-cases.js';
+import { encodeValue } from '../../src/chat/encode-output.js';
 
 async function readOf(value: unknown, options: Partial<ChatOptions> = {}, extra: object = {}) {
   const tools = [toolOf('t', () => value, extra)];

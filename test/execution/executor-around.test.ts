@@ -9,10 +9,10 @@ import {
   text,
   ToolError,
   type Around,
-  type AroundCall,
   type ToolOutcome,
 } from '../../src/index.js';
 import { anyTool, brief, reader, settled, setup, writer } from './fixtures/executor-setup.js';
+import type { AroundCall } from '../../src/execution/around.js';
 
 const passOn: Around = (_, run) => run();
 const hangs = () => new Promise<never>(() => undefined);

@@ -9,11 +9,11 @@ import {
   ToolExecutor,
   toolkit,
   ToolMetadataRegistry,
-  type ResolveInstance,
 } from '../../src/index.js';
 import { toMcpTools } from '../../src/interop.js';
 import { runTool } from '../../src/testing.js';
 import { refusal } from '../tool/sample-tools.js';
+import type { ResolveInstance } from '../../src/tool/find-definitions.js';
 
 const Order = z.object({ id: z.string() });
 

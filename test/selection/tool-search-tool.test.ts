@@ -4,10 +4,10 @@ import {
   ToolExecutor,
   selectTools,
   type ToolMetadataRegistry,
-  type ToolSearchOptions,
 } from '../../src/index.js';
 import { registryOf, sample, type LooseOptions } from '../tool/sample-tools.js';
 import { HARMLESS, LONG_SCHEMA, long } from './selection-cases.js';
+import type { ToolSearchOptions } from '../../src/selection/tool-search-tool.js';
 
 interface Answer {
   readonly found: readonly {

@@ -61,7 +61,7 @@ export interface RunResult {
 }
 
 /** Options for one run of a session. */
-export interface RunSessionOptions {
+interface RunSessionOptions {
   /** Aborting this signal ends the run. @default none */
   readonly signal?: AbortSignal;
   /** Streams the text as events. @default false */

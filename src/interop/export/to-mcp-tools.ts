@@ -4,6 +4,7 @@ import { dangerRank } from '../../core/enum-order.js';
 import { checkOptions } from '../../core/options.js';
 import { isPlainObject, mapValues } from '../../core/plain-data.js';
 import { requiresApproval } from '../../registry/derived-sets.js';
+import { AXIS_NAMES } from '../../tool/axes.js';
 import { TOOL_FIELDS } from '../../tool/tool-fields.js';
 import type { ToolOptions } from '../../tool/tool-options.js';
 import { mapSchemas } from '../../tool/render-tool.js';
@@ -113,19 +114,18 @@ function inBothDrafts(schema: JsonSchema): JsonSchema {
   };
 }
 
-const AXES = [
-  'accessMode',
-  'dangerLevel',
-  'executionCategory',
-  'costTier',
-  'sideEffects',
-  'allowParallel',
-  'requiresConsent',
-] as const;
+/** The axes that clients see. A priority only matters where the tools are selected. */
+const SHOWN_AXES = [
+  ...AXIS_NAMES.filter((axis) => axis !== 'priority'),
+  ...(['sideEffects', 'allowParallel', 'requiresConsent'] as const),
+];
 
 function axesOf(entry: ToolEntry): Record<string, unknown> {
   const declared = Object.fromEntries(
-    AXES.map((axis): [string, unknown] => [TOOL_FIELDS[axis].wire, structuredClone(entry[axis])]),
+    SHOWN_AXES.map((axis): [string, unknown] => [
+      TOOL_FIELDS[axis].wire,
+      structuredClone(entry[axis]),
+    ]),
   );
   return {
     ...declared,
@@ -283,11 +283,7 @@ const SHARED_FIELDS = [
   'name',
   'version',
   'category',
-  'priority',
-  'accessMode',
-  'dangerLevel',
-  'executionCategory',
-  'costTier',
+  ...AXIS_NAMES,
   'allowParallel',
   'requiresConsent',
   'manual',

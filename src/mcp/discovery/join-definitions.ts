@@ -1,9 +1,8 @@
 import { allowsPersona } from '../../capability/manifest/persona.js';
-import { conflictingCategories, dangerRank } from '../../core/enum-order.js';
+import { conflictingCategories, dangerRank, strictest } from '../../core/enum-order.js';
 import { AccessMode, SideEffect } from '../../core/enums.js';
 import { canonicalJson } from '../../core/plain-data.js';
 import { isForeign } from '../../json-schema/compile-json-schema.js';
-import { strictest } from '../../tool/infer-metadata.js';
 import type { ToolAuth, ToolOptions, ToolProvider } from '../../tool/tool-options.js';
 import { definitionOf, entryOf, type ToolDefinition } from '../../tool/tool-definition.js';
 

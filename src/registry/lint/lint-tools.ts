@@ -6,6 +6,7 @@ import { isPlainObject } from '../../core/plain-data.js';
 import type { Verdict } from '../../core/tool-event.js';
 import { lookOf } from '../../core/visible-text.js';
 import { splitWords, stem } from '../../search/words.js';
+import { AXIS_NAMES } from '../../tool/axes.js';
 import { normalizeLabel } from '../../tool/metadata-schema.js';
 import type { ToolEntry } from '../../tool/tool-definition.js';
 import { isRegistry } from '../is-registry.js';
@@ -285,11 +286,9 @@ function isBare({ category, keywords, sideEffects, inferred }: ToolEntry): boole
     category === undefined &&
     keywords.length === 0 &&
     sideEffects.length === 0 &&
-    AXES.every((axis) => inferred.includes(axis))
+    AXIS_NAMES.every((axis) => inferred.includes(axis))
   );
 }
-
-const AXES = ['priority', 'accessMode', 'dangerLevel', 'executionCategory', 'costTier'] as const;
 
 /**
  * Returns true if most tools have a value, so that a tool without a value is hard to find. There
