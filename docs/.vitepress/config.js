@@ -17,7 +17,7 @@ const GUIDES = {
     'first-tools.md': 'Your first tools',
     'migrating-from-lists.md': 'Migrating from lists',
     'examples/index.md': 'Examples',
-    'toolkit-with-a-database.md': 'Example: a database',
+    'examples/toolkit-with-a-database.md': 'Example: a database',
   },
   Build: {
     'writing-tools.md': 'Writing tools',
