@@ -83,7 +83,6 @@ export const SURFACE: Readonly<Record<string, EntrySurface>> = {
       'PolicyRule',
       'Preview',
       'Question',
-      'Ranking',
       'RegisterOptions',
       'RegistryChange',
       'RegistryOptions',
