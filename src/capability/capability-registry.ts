@@ -85,7 +85,7 @@ export class CapabilityRegistry {
   readonly #search: CatalogueSearch;
   readonly #listeners = new Listeners<CapabilityChange>();
   readonly #stopHearing: readonly (() => void)[];
-  /** The inputs of the current state. */
+  /** The inputs that the current state was built from. */
   #inputs: Inputs;
   #state: CapabilityState = EMPTY;
   /** The last requested refresh. This refresh starts when the previous refresh has ended. */

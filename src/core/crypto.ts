@@ -89,7 +89,6 @@ const nodeBuffer = () =>
       }
     | undefined;
 
-/** Returns bytes as base64. */
 export function base64Of(bytes: Uint8Array): string {
   return (
     nodeBuffer()?.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('base64') ??

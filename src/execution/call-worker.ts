@@ -96,7 +96,6 @@ export class CallWorker {
     return this.#routers.get(toolName)?.router.snapshot() ?? [];
   }
 
-  /** Runs a call and returns its outcome. */
   async run(run: RunningCall, call: StartingCall): Promise<OutcomeBody> {
     const { clock, exposeErrors, health } = this.#frame;
     const { entry, raw } = call;

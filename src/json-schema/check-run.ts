@@ -123,7 +123,6 @@ export class CheckRun {
     return fits;
   }
 
-  /** Checks a member or an item. */
   visitPart(key: string | number, node: SchemaNode, value: Json): boolean {
     this.path.push(key);
     const fits = this.visit(node, value, undefined);

@@ -10,7 +10,6 @@ export interface Resource {
   readonly anchors: Map<string, Plain>;
 }
 
-/** The target of a reference. */
 interface ReferenceTarget {
   readonly source: Json;
   readonly path: Path;

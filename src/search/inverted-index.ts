@@ -147,7 +147,6 @@ export class InvertedIndex {
     return this.#stemOfWord.values;
   }
 
-  /** Adds a tool. */
   add(entry: ToolEntry): void {
     this.state = {};
     this.#pending.add(entry);

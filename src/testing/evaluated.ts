@@ -75,7 +75,6 @@ export function newWords(texts: readonly string[], known: ReadonlySet<string>): 
     .map(({ word }) => word);
 }
 
-/** Returns the stems in a text. */
 export function stemsIn(text: string): readonly string[] {
   return searchWords(text).words.map(stem);
 }

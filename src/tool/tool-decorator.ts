@@ -130,7 +130,6 @@ export function toolClass<In, Out, Manual>(
   }) as ToolClassDecorator<In, Out, Manual>;
 }
 
-/** Any class with a name. */
 type AnyClass = Constructor<unknown> & { readonly name: string };
 
 /**

@@ -94,7 +94,7 @@ function rankingTables(
     ...MEANS.map((metric) => percent(mean(of(key).map(({ scores }) => scores[metric])))),
   ]);
   parts.push(
-    `Means over the sets, × 100:\n\n${markdownTable(['', 'nDCG@10', 'recall@10'], means)}`,
+    `Averages over all sets, in percent:\n\n${markdownTable(['', 'nDCG@10', 'recall@10'], means)}`,
   );
   if (contestants.some(({ key }) => isSampled(key)))
     parts.push(

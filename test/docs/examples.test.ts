@@ -46,6 +46,7 @@ const pages = [
   ...readdirSync(join(root, 'docs'))
     .filter((file) => file.endsWith('.md'))
     .map((file) => `docs/${file}`),
+  'docs/examples/toolkit-with-a-database.md',
 ];
 const examples = pages.flatMap((page) =>
   examplesOf(page).map((example, index) => ({ page, index, ...example })),

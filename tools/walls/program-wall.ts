@@ -213,7 +213,7 @@ function checkArguments(argv: readonly string[]): void {
   if (argv.length > MAX_ARGUMENTS || bytes > MAX_ARGUMENT_BYTES) {
     throw new ToolError(
       'LIMIT_EXCEEDED',
-      `Expected at most ${MAX_ARGUMENTS} arguments with ${MAX_ARGUMENT_BYTES} bytes in total, got ${argv.length} with ${bytes} bytes.`,
+      `Expected at most ${MAX_ARGUMENTS} arguments and ${MAX_ARGUMENT_BYTES} bytes in total, got ${argv.length} and ${bytes}.`,
     );
   }
 }

@@ -105,7 +105,7 @@ async function projectAt(cwd: string): Promise<Project> {
   };
 }
 
-/** Returns the object in a JSON text. If the file is missing or broken, returns an empty object. */
+/** Parses a JSON file into an object. Returns an empty object if it is missing or broken. */
 function objectIn(text: string | undefined): Readonly<Record<string, unknown>> {
   try {
     return Object(JSON.parse(text ?? '{}')) as Readonly<Record<string, unknown>>;

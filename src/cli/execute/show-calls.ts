@@ -132,7 +132,6 @@ export function statusLine({
   return `${shown}  ${paint('dim', facts.join(', '))}`;
 }
 
-/** Returns a duration as text. */
 export function durationText(ms: number): string {
   if (ms < 1) return '< 1 ms';
   return ms < 1_000 ? `${Math.round(ms)} ms` : `${(ms / 1_000).toFixed(1)} s`;

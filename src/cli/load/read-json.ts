@@ -45,7 +45,7 @@ export async function readJsonOption(
   return parseJson(text, name, ` Quote it for the shell, or use ${name} @file.`);
 }
 
-/** Parses JSON text. @throws ToolError `INVALID_ARGUMENT`. */
+/** Parses a JSON string. @throws ToolError `INVALID_ARGUMENT`. */
 export function parseJson(text: string, where: string, advice = ''): unknown {
   try {
     return JSON.parse(text) as unknown;

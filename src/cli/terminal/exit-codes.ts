@@ -24,7 +24,6 @@ Exit codes:
   130  interrupted
 If there are several calls, the highest code wins.`;
 
-/** Returns the exit code for an outcome. */
 export function exitCodeOf(outcome: ToolOutcome): number {
   switch (outcome.status) {
     case 'ok':

@@ -32,7 +32,6 @@ export interface ExportOptions {
   readonly resolve?: ResolveInstance | undefined;
 }
 
-/** An exported tool. */
 export interface ExportedTool {
   readonly entry: ToolEntry;
   /** The name used by the target. */

@@ -70,7 +70,6 @@ export type ModelTools<Tool, Message> = Tool[] & {
  * The message format of one service: where its responses contain calls, and how to send results.
  */
 interface CallFormat<Message> {
-  /** Finds the calls in a response. */
   readonly find: (response: unknown) => readonly RawCall[];
   readonly answer: (answers: readonly CallAnswer[]) => Message[];
 }

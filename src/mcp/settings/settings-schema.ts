@@ -207,7 +207,6 @@ const transport = () =>
     z.enum(['stdio', 'http', 'sse', 'websocket']),
   );
 
-/** The schema of `auth`. */
 export const authSchema = once(() =>
   z.strictObject({ required: flag(), type: label(), scopes: scopes(), env: variableNames() }),
 );

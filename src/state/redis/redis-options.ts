@@ -153,7 +153,6 @@ async function importRedis() {
   }
 }
 
-/** Returns true for a Redis URL. */
 export function isRedisUrl(url: unknown): boolean {
   const parsed = typeof url === 'string' && URL.canParse(url) ? new URL(url) : undefined;
   return (

@@ -1,0 +1,73 @@
+import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { SafetyPolicy, ToolExecutor, ToolMetadataRegistry } from '../../src/index.js';
+import {
+  toAISDKTools,
+  toAnthropicTools,
+  toGeminiTools,
+  toLangChainTools,
+  toOpenAIAgentsTools,
+  toOpenAITools,
+} from '../../src/interop.js';
+import { WAIT_MS } from '../../src/mcp/discovery/discovery-options.js';
+import { readMcpSettings } from '../../src/mcp.js';
+
+const page = (name: string) =>
+  readFileSync(resolve(import.meta.dirname, `../../docs/${name}.md`), 'utf8');
+
+describe('what docs/frameworks.md says about options', () => {
+  const registry = new ToolMetadataRegistry();
+  const executor = new ToolExecutor({ registry });
+  const options = {
+    executor,
+    policy: new SafetyPolicy({ registry }),
+    context: {},
+    caller: () => ({}),
+    principal: 'ada',
+    scopes: [],
+    flags: [],
+    persona: 'Ada',
+    conversationId: 'talk-1',
+    mode: 'read-only',
+  } as const;
+
+  it('lists these options', () =>
+    expect(page('frameworks').replaceAll('\n', ' ')).toContain(
+      `take ${Object.keys(options)
+        .map((option) => `\`${option}\``)
+        .join(', ')
+        .replace(/, (`mode`)$/, ' and $1')}.`,
+    ));
+
+  it('the AI SDK and OpenAI Agents take all of them, and LangChain all except policy', async () => {
+    expect(() => toAISDKTools(registry, options)).not.toThrow();
+    expect(() => toOpenAIAgentsTools(registry, options)).not.toThrow();
+    const { policy, ...others } = options;
+    await expect(toLangChainTools(registry, { ...others, confirm: () => true })).resolves.toEqual(
+      [],
+    );
+    await expect(
+      (async () => toLangChainTools(registry, { ...others, policy } as never))(),
+    ).rejects.toThrow('policy');
+  });
+
+  it.each([toOpenAITools, toAnthropicTools, toGeminiTools])(
+    '$name takes none of them',
+    (export_) => {
+      for (const [name, value] of Object.entries(options))
+        expect(() => export_(registry, { [name]: value } as never), name).toThrow(name);
+    },
+  );
+});
+
+it('docs/mcp.md quotes the default times and limits of servers', () => {
+  const { servers } = readMcpSettings({ mcpServers: { notes: { command: 'notes' } } });
+  const { timeoutMs, startupTimeoutMs, healthCheckIntervalMs, maxTools } = servers[0]!;
+  const text = page('mcp');
+  expect(text).toContain(`\`waitMs\` (${WAIT_MS.toLocaleString('en')} ms)`);
+  expect(startupTimeoutMs).toBe(timeoutMs);
+  expect(text).toContain(`for startup, in seconds (${timeoutMs / 1_000})`);
+  expect(text).toContain(`fresh, in seconds (${healthCheckIntervalMs / 1_000})`);
+  expect(text).toContain(`number of tools (${maxTools.toLocaleString('en')})`);
+});
