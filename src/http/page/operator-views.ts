@@ -1,37 +1,12 @@
 import { html } from 'htm/preact';
 import { useState } from 'preact/hooks';
 import type { RecordedCall } from '../../execution/call-log.js';
-import type { Pending, PendingApproval, PendingQuestion } from '../../safety/calls.js';
-import type { GrantChoice } from '../../safety/grants.js';
-import type { Overview, Wire } from '../operator-routes.js';
-import { ask, useJson } from './api.js';
-import {
-  Bars,
-  Facts,
-  fold,
-  mark,
-  milliseconds,
-  number,
-  pre,
-  Table,
-  time,
-  useAction,
-  type Fact,
-} from './parts.js';
+import type { Overview, Wire } from '../operator-room.js';
+import { useJson } from './api.js';
+import { Bars, Facts, fold, milliseconds, number, pre, Table, time, type Fact } from './parts.js';
 import { currentRoute, hrefOf, hrefWith } from './route.js';
 
-type OnlySome<T> = Partial<Wire<Omit<T, 'kind'>>>;
-type PendingWire = Wire<Pending> &
-  OnlySome<PendingApproval> &
-  OnlySome<PendingQuestion> & { readonly grant_choices: readonly GrantChoice[] };
-
-/** The waiting calls, and what the user's token allows. */
-export interface Waiting {
-  readonly allowed: { readonly approve: boolean; readonly run: boolean };
-  readonly pending: readonly PendingWire[];
-}
-
-const loading = (problem: string | undefined) =>
+export const loading = (problem: string | undefined) =>
   html`<p class="empty" role="status">${problem ?? 'Loading …'}</p>`;
 const toolLink = (name: string) => html`<a href=${hrefOf('tools', name)}>${name}</a>`;
 
@@ -86,125 +61,6 @@ export function OverviewView() {
       changed.map(({ name, change, at }) => [toolLink(name), `${change} at ${time(at)}`]),
     )}
   `;
-}
-
-/** Lists the calls that are waiting for a person, newest first. */
-export function WaitingView() {
-  const { answer, error, again } = useJson<Waiting>('pending');
-  if (answer === undefined) return loading(error?.message);
-  const { pending, allowed } = answer;
-  return html`
-    ${!allowed.approve && html`<p class="muted">With this token you can view calls but not answer them.</p>`}
-    ${pending.length === 0 && html`<p class="empty">Nothing is waiting for you.</p>`}
-    ${pending.map(
-      (each) =>
-        html`<${PendingCard}
-          key=${each.id}
-          pending=${each}
-          mayAnswer=${allowed.approve}
-          onDone=${again}
-        />`,
-    )}
-  `;
-}
-
-interface CardProps {
-  readonly pending: PendingWire;
-  readonly mayAnswer: boolean;
-  readonly onDone: () => void;
-}
-
-const KINDS = {
-  approval: { tag: 'approval', field: 'Arguments, which you can change' },
-  question: { tag: 'question', field: 'Your answer' },
-  manual: { tag: 'manual work', field: 'The result, as JSON' },
-};
-
-function PendingCard({ pending, mayAnswer, onDone }: CardProps) {
-  const { id, kind, tool_name: tool, preview, danger, expires_at: end, options = [] } = pending;
-  const given = JSON.stringify(pending.input, null, 2);
-  const isApproval = kind === 'approval';
-  const [text, setText] = useState(isApproval ? given : '');
-  const { act, isBusy, alert } = useAction();
-  const button = (label: string, action: string, body: () => object, style = 'quiet') =>
-    html`<button
-      type="button"
-      class=${style}
-      disabled=${isBusy}
-      onClick=${() => act(() => ask(`pending/${id}/${action}`, body()).then(onDone))}
-    >
-      ${label}
-    </button>`;
-  const parsed = () => JSON.parse(text) as unknown;
-  const choices = pending.choices ?? options.map((value) => ({ value, label: value }));
-  const offered = pending.multiple === true ? [] : choices;
-  const facts: readonly Fact[] = [
-    ['for', pending.principal ?? 'an unnamed caller'],
-    ['conversation', pending.conversation_id],
-    ['since', time(pending.created_at)],
-    ['until', end && time(end)],
-    ['reason', pending.reason],
-    ['effect', preview?.summary],
-    ['to', preview?.recipients],
-    ['cost', preview?.cost],
-    ['choices', pending.multiple === true && choices.map(({ value }) => value)],
-  ];
-  return html`<article class="card pending" aria-label="${tool} (${pending.call_id})">
-    <h2>
-      <bdi>${tool}</bdi>
-      ${danger && mark('danger', danger)}
-      <span class="tag">${KINDS[kind].tag}</span>
-    </h2>
-    <p><strong>${pending.question}</strong></p>
-    <${Facts} facts=${facts} />
-    ${preview?.reversible === false && html`<p class="problem">This can't be undone.</p>`}
-    ${preview?.diff !== undefined && pre('Changes', preview.diff)}
-    ${!(isApproval && mayAnswer) && given !== '{}' && pre('Arguments', given)}
-    ${pending.form !== undefined && pre('Form', pending.form)}
-    ${
-      mayAnswer &&
-      html`
-        ${
-          (offered.length === 0 || pending.allow_other === true) &&
-          html`<label>
-            <span class="count">${KINDS[kind].field}</span>
-            <textarea
-              rows=${Math.min(12, text.split('\n').length + 1)}
-              value=${text}
-              spellcheck=${false}
-              onInput=${({ target }: Event) => setText((target as HTMLTextAreaElement).value)}
-            ></textarea>
-          </label>`
-        }
-        <div class="actions">
-          ${offered.map(({ value, label }) => button(label, 'answer', () => ({ value }), 'primary'))}
-          ${
-            isApproval
-              ? text === given
-                ? button('Approve', 'approve', () => ({}), 'primary')
-                : button(
-                    'Approve these arguments',
-                    'approve',
-                    () => ({ input: parsed() }),
-                    'primary',
-                  )
-              : text !== '' &&
-                button(
-                  'Answer',
-                  'answer',
-                  () => ({ value: kind === 'manual' ? parsed() : text }),
-                  'primary',
-                )
-          }
-          ${button('Deny', 'deny', () => ({}))}
-          ${pending.grant_choices.map(({ label, scope }) =>
-            button(`Also allow: ${label}`, 'grant', () => scope),
-          )}
-        </div>
-      `
-    }
-    ${alert}
-  </article>`;
 }
 
 const STATUSES: readonly RecordedCall['status'][] = [

@@ -5,10 +5,10 @@ import { flagWords } from '../../safety/required-flags.js';
 import { fieldsOn } from '../../tool/tool-fields.js';
 import type { DefinitionHistory } from '../first-seen.js';
 import type { RecordedCall } from '../../execution/call-log.js';
-import type { Tried, Wire } from '../operator-routes.js';
+import type { Tried, Wire } from '../operator-room.js';
 import { valuesOn } from '../values-on.js';
 import { ask, useJson, type DetailedTool } from './api.js';
-import { callTable, type Waiting } from './operator-views.js';
+import { callTable } from './operator-views.js';
 import {
   Bars,
   Facts,
@@ -23,7 +23,8 @@ import {
   useAction,
   type Fact,
 } from './parts.js';
-import { hrefWith } from './route.js';
+import { hrefOf, hrefWith } from './route.js';
+import type { Waiting } from './waiting-view.js';
 
 /** Closes the open tool. The focus returns to the tool's row. */
 export function closeTool(): void {
@@ -269,7 +270,10 @@ function TryIt({ name, parameters }: Omit<OperatorProps, 'address'>) {
         if (text === '') return [];
         return [[parameter, isText(schema) ? text : (JSON.parse(text) as unknown)]];
       });
-      setTried(await ask('run', { name, input: Object.fromEntries(given) as object }));
+      // A call that waits for a person keeps its id, so that its approval counts.
+      const id =
+        tried !== undefined && 'pending' in tried.outcome ? tried.outcome.callId : undefined;
+      setTried(await ask('run', { name, id, input: Object.fromEntries(given) as object }));
     });
   };
   return html`
@@ -292,9 +296,15 @@ function TryIt({ name, parameters }: Omit<OperatorProps, 'address'>) {
       tried &&
       html`<div role="status">
         <p>Outcome: <strong>${tried.outcome.status}</strong></p>
+        ${
+          'pending' in tried.outcome &&
+          html`<p>
+            It waits for a person. <a href=${hrefOf('waiting')}>Answer it</a>, then run it again
+            with the same arguments.
+          </p>`
+        }
         ${fold('What the model sees', pre('What the model sees', tried.model_reads), true)}
         ${fold('Outcome', pre('Outcome', tried.outcome))}
-        ${fold('Events', pre('Events', tried.events))}
       </div>`
     }
   `;
