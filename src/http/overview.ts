@@ -1,4 +1,4 @@
-import type { RecordedCall } from '../execution/call-log.js';
+import { hasToolFailed, type RecordedCall } from '../execution/call-log.js';
 
 const HOUR_MS = 3_600_000;
 export const DAY_MS = 24 * HOUR_MS;
@@ -10,11 +10,13 @@ export function overviewOf(calls: readonly RecordedCall[], now: number) {
   const recent = calls.filter(({ at }) => now - at < HOUR_MS);
   const slots = Array.from({ length: SLOTS }, () => ({ calls: 0, errors: 0 }));
   const tools = new Map<string, { calls: number; errors: number; totalMs: number }>();
-  for (const { at, status, toolName, durationMs } of recent) {
-    const isError = Number(status === 'error');
+  for (const call of recent) {
+    const { at, toolName, durationMs, attempts } = call;
+    const isError = Number(hasToolFailed(call));
     const slot = slots[SLOTS - 1 - Math.floor((Math.max(0, now - at) / HOUR_MS) * SLOTS)]!;
     slot.calls += 1;
     slot.errors += isError;
+    if (attempts === 0) continue; // A call that only waited or was refused says nothing about the tool.
     const tool = tools.get(toolName) ?? { calls: 0, errors: 0, totalMs: 0 };
     tools.set(toolName, {
       calls: tool.calls + 1,

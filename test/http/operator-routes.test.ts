@@ -44,6 +44,15 @@ async function setup(
       },
     }),
     defineTool({
+      name: 'broken',
+      description: 'Always fails',
+      inputSchema: z.object({}),
+      accessMode: 'readonly',
+      execute: () => {
+        throw new Error(`The warehouse is closed, password=hunter2 ${'x'.repeat(400)}`);
+      },
+    }),
+    defineTool({
       name: 'whoami',
       description: 'Tells who calls',
       inputSchema: z.object({}),
@@ -283,10 +292,40 @@ describe('the operator routes', () => {
       total: 1,
       calls: [{ call_id: 'y', code: 'TOOL_NOT_FOUND' }],
     });
-    expect((await ask('/overview')).json()).toMatchObject({
-      waiting: 0,
-      failing: [{ name: 'nothing', errors: 1 }],
+    expect((await ask('/overview')).json()).toMatchObject({ waiting: 0, failing: [] });
+  });
+
+  it('tell why a call failed, without secrets, in at most 300 characters', async () => {
+    const { ask, executor } = await setup();
+    await executor.execute({ id: 'x', name: 'broken' }, { conversationId: 'chat-1' });
+    const { calls } = (await ask('/calls')).json() as unknown as {
+      calls: readonly { readonly message: string }[];
+    };
+    expect(calls).toMatchObject([{ conversation_id: 'chat-1', attempts: 3 }]);
+    expect(calls[0]!.message).toMatch(/The warehouse is closed, password=\[secret\]/);
+    expect(calls[0]!.message.length).toBeLessThanOrEqual(300);
+  });
+
+  it("count a tool's own failures like its health, and leave out calls that only waited", async () => {
+    const { ask, executor } = await setup();
+    await executor.execute({ id: 'a', name: 'broken' });
+    await executor.execute({ id: 'b', name: 'broken', input: 'no object' });
+    await executor.execute({ id: 'c', name: 'send_mail', input: { to: 'a' } });
+    const overview = (await ask('/overview')).json();
+    expect(overview).toMatchObject({
+      failing: [{ name: 'broken', errors: 1, calls: 1 }],
+      slowest: [{ name: 'broken' }],
     });
+    const { total, failure } = executor.health.summary('tool', 'broken');
+    expect({ total, failure }).toEqual({ total: 1, failure: 1 });
+  });
+
+  it('keep calls that ran when an agent makes thousands of calls that are refused', async () => {
+    const { ask, executor } = await setup();
+    await executor.execute({ id: 'ran', name: 'whoami' });
+    for (let call = 0; call < 1_100; call += 1)
+      await executor.execute({ id: `no-${call}`, name: 'nothing' });
+    expect((await ask('/calls?tool=whoami')).json()).toMatchObject({ calls: [{ call_id: 'ran' }] });
   });
 
   it.each([

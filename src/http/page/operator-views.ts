@@ -126,10 +126,12 @@ export function callTable(calls: readonly Wire<RecordedCall>[]) {
       html`<span class=${call.status === 'error' ? 'problem' : ''}
           >${call.code ?? call.status}</span
         >
+        ${call.message && html`<p class="message">${call.message}</p>`}
         ${call.input !== undefined && fold('arguments', pre('Arguments', call.input))}`,
       html`${call.verdict ?? '–'} <span class="count">${call.rule}</span>`,
-      html`<bdi>${call.principal ?? '–'}</bdi>`,
-      `${milliseconds(call.duration_ms)}${call.attempts > 1 ? ` in ${call.attempts} attempts` : ''}`,
+      html`<bdi>${call.principal ?? '–'}</bdi> <bdi class="count">${call.conversation_id}</bdi>`,
+      html`${milliseconds(call.duration_ms)}${call.attempts > 1 && ` in ${call.attempts} attempts`}
+        <bdi class="count">${call.provider}</bdi>`,
     ])}
   />`;
 }

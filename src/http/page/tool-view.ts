@@ -94,7 +94,8 @@ function ToolView({ tool, address }: ViewProps) {
   ]);
   return html`
     <div class="marks">${levelMarks(tool)} ${noticeMarks(tool)}</div>
-    ${prose(tool.description)}
+    ${prose(tool.description)} ${section('Health', health(tool))}
+    ${address !== undefined && html`<${RecentCalls} name=${tool.name} />`}
     ${tool.examples.length > 0 && section('Example requests', tool.examples.map(prose))}
     ${section('Parameters', parameterTable(parameters))}
     ${section('Derived sets', html`<${Facts} facts=${reasons} />`)}
@@ -105,7 +106,6 @@ function ToolView({ tool, address }: ViewProps) {
       ),
     )}
     ${section('Metadata', html`<${Facts} facts=${factsOf(tool)} />`)}
-    ${section('Health', health(tool))}
     ${address !== undefined && html`<${ForOperators} name=${tool.name} address=${address} parameters=${parameters} />`}
   `;
 }
@@ -196,6 +196,8 @@ function provider(name: string, { metrics, router, samples }: ProviderHealthWire
   </div>`;
 }
 
+/** Number of calls in the panel of a tool. */
+const RECENT = 10;
 /** Maximum number of calls in the chart. The server doesn't store more calls. */
 const MOST = 100;
 
@@ -220,18 +222,23 @@ function figures(metrics: MetricsWire, samples: readonly SampleWire[] = []) {
   `;
 }
 
+/** Shows the tool's last calls, with the reasons for failures. */
+function RecentCalls({ name }: { readonly name: string }) {
+  const { answer } = useJson<{ readonly calls: readonly Wire<RecordedCall>[] }>(
+    `calls?tool=${encodeURIComponent(name)}`,
+  );
+  return section('Recent calls', callTable((answer?.calls ?? []).slice(0, RECENT)));
+}
+
 interface OperatorProps {
   readonly name: string;
   readonly address: string;
   readonly parameters: readonly Parameter[];
 }
 
-/** Shows an operator how the tool has changed, who called it, and a form to try it. */
+/** Shows an operator how the tool has changed, and a form to try it. */
 function ForOperators({ name, address, parameters }: OperatorProps) {
   const { answer: history } = useJson<DefinitionHistory>(`definitions/${address}`);
-  const { answer: log } = useJson<{ readonly calls: readonly Wire<RecordedCall>[] }>(
-    `calls?tool=${encodeURIComponent(name)}`,
-  );
   const { answer: waiting } = useJson<Waiting>('pending');
   const changes = (history?.changes ?? []).map(({ field, before, now }): Fact => [
     field,
@@ -247,7 +254,6 @@ function ForOperators({ name, address, parameters }: OperatorProps) {
           : html`<${Facts} facts=${changes} />`,
       )
     }
-    ${section('Recent calls', callTable((log?.calls ?? []).slice(0, 20)))}
     ${
       waiting?.allowed.run === true &&
       section('Try it', html`<${TryIt} name=${name} parameters=${parameters} />`)
