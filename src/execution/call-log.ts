@@ -97,7 +97,7 @@ export async function readCallLog(store: StateStore): Promise<readonly RecordedC
 }
 
 /** Returns true if a call was refused before its tool started. */
-export function isRefused({ status, attempts }: Pick<RecordedCall, 'status' | 'attempts'>) {
+function isRefused({ status, attempts }: Pick<RecordedCall, 'status' | 'attempts'>) {
   return status === 'denied' || (status === 'error' && attempts === 0);
 }
 
