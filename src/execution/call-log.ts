@@ -52,12 +52,13 @@ export class CallLog {
     this.#keepsArguments = keepsArguments;
   }
 
+  /** Writes a record of a call, and returns the record. */
   record(
     outcome: ToolOutcome,
     call: Pick<RecordedCall, 'at' | 'principal' | 'conversationId'>,
     decision: Decision | undefined,
     input: unknown,
-  ): void {
+  ): RecordedCall {
     const { callId, toolName, status, durationMs, attempts, cached, provider } = outcome;
     const record: RecordedCall = {
       ...{ callId, toolName, ...call, status, durationMs, attempts, cached },
@@ -75,6 +76,7 @@ export class CallLog {
       .catch(() => undefined)
       .finally(() => this.#writing.delete(writing));
     this.#writing.add(writing);
+    return record;
   }
 
   /** Waits until pending records have been written. */

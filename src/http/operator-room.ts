@@ -4,6 +4,7 @@ import type { Clock } from '../core/clock.js';
 import { randomUUID } from '../core/crypto.js';
 import { digestOf } from '../core/plain-data.js';
 import { readCallLog, type RecordedCall } from '../execution/call-log.js';
+import { readCallSeries, type SeriesRecord } from '../execution/call-series.js';
 import type { Role } from '../host/request-guard.js';
 import type { Pending, ToolOutcome } from '../safety/calls.js';
 import { grantChoices } from '../safety/grants.js';
@@ -13,8 +14,8 @@ import { countBy } from './facets.js';
 import type { Findings } from './findings.js';
 import { FirstSeen } from './first-seen.js';
 import type { OperatorSettings } from './operator-options.js';
-import { DAY_MS, overviewOf } from './overview.js';
-import { metricsOf } from './metrics.js';
+import { CallTotals, metricsOf } from './metrics.js';
+import { DAY_MS, HOUR_MS, overviewOf } from './overview.js';
 
 /** Maximum number of waiting calls that are counted. */
 const MOST_COUNTED = 1_000;
@@ -51,6 +52,7 @@ export class OperatorRoom {
   readonly #clock: Clock;
   readonly #firstSeen: FirstSeen;
   readonly #changed: ToolChange[] = [];
+  readonly #totals = new CallTotals();
 
   constructor(
     settings: OperatorSettings,
@@ -107,7 +109,7 @@ export class OperatorRoom {
     const now = this.#clock.now();
     return {
       waiting: await this.#waiting(),
-      ...overviewOf(await readCallLog(this.#settings.store), now),
+      ...overviewOf(await this.#series(now), now),
       findings: countBy(this.#findings(), ({ finding }) => [finding.severity]),
       changed_today: this.#changed.filter(({ at }) => now - at < DAY_MS),
     };
@@ -141,7 +143,13 @@ export class OperatorRoom {
   }
 
   async metrics(): Promise<string> {
-    return metricsOf(this.#capabilities, this.desk && (await this.#waiting()));
+    this.#totals.add(await this.#series(this.#clock.now()));
+    return metricsOf(this.#capabilities, this.desk && (await this.#waiting()), this.#totals);
+  }
+
+  /** Returns the counts of the last hour. */
+  #series(now: number): Promise<readonly SeriesRecord[]> {
+    return readCallSeries(this.#settings.store, now - HOUR_MS, now);
   }
 
   async #waiting(): Promise<number> {

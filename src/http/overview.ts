@@ -1,40 +1,61 @@
-import { hasToolFailed, type RecordedCall } from '../execution/call-log.js';
+import {
+  added,
+  MINUTE_MS,
+  noCalls,
+  p95Of,
+  type CallCounts,
+  type SeriesRecord,
+} from '../execution/call-series.js';
 
-const HOUR_MS = 3_600_000;
+export const HOUR_MS = 60 * MINUTE_MS;
 export const DAY_MS = 24 * HOUR_MS;
-const SLOTS = 12;
+const SLOTS = HOUR_MS / MINUTE_MS;
 const MOST_NAMED = 10;
 
-/** Returns the failing and slow tools of the last hour. The log may cover less than an hour. */
-export function overviewOf(calls: readonly RecordedCall[], now: number) {
-  const recent = calls.filter(({ at }) => now - at < HOUR_MS);
-  const slots = Array.from({ length: SLOTS }, () => ({ calls: 0, errors: 0 }));
-  const tools = new Map<string, { calls: number; errors: number; totalMs: number }>();
-  for (const call of recent) {
-    const { at, toolName, durationMs, attempts } = call;
-    const isError = Number(hasToolFailed(call));
-    const slot = slots[SLOTS - 1 - Math.floor((Math.max(0, now - at) / HOUR_MS) * SLOTS)]!;
-    slot.calls += 1;
-    slot.errors += isError;
-    if (attempts === 0) continue; // A call that only waited or was refused says nothing about the tool.
-    const tool = tools.get(toolName) ?? { calls: 0, errors: 0, totalMs: 0 };
-    tools.set(toolName, {
-      calls: tool.calls + 1,
-      errors: tool.errors + isError,
-      totalMs: tool.totalMs + durationMs,
-    });
-  }
-  const rows = [...tools].map(([name, { totalMs, ...counts }]) => ({
+/** Summarizes the last hour of all processes by minute, by tool and by principal. */
+export function overviewOf(records: readonly SeriesRecord[], now: number) {
+  const first = now - (now % MINUTE_MS) - HOUR_MS + MINUTE_MS;
+  const recent = records.filter(({ at }) => at >= first);
+  const minutes = new Map(recent.map(({ at }) => [at, noCalls()]));
+  for (const { at, all } of recent) minutes.set(at, added(minutes.get(at)!, all));
+  const tools = byName(recent.map((record) => record.tools)).map(([name, counts]) => ({
     name,
-    ...counts,
-    mean_ms: Math.round(totalMs / counts.calls),
+    calls: counts.started,
+    errors: counts.failed,
+    p95_ms: p95Of(counts),
+    mean_ms: Math.round(counts.totalMs / Math.max(1, counts.started)),
   }));
   return {
-    last_hour: slots,
-    failing: rows
+    last_hour: Array.from({ length: SLOTS }, (_, index) => {
+      const at = first + index * MINUTE_MS;
+      const counts = minutes.get(at) ?? noCalls();
+      return { at, calls: counts.calls, errors: counts.failed, p95_ms: p95Of(counts) };
+    }),
+    failing: tools
       .filter(({ errors }) => errors > 0)
       .sort((a, b) => b.errors - a.errors)
       .slice(0, MOST_NAMED),
-    slowest: rows.sort((a, b) => b.mean_ms - a.mean_ms).slice(0, MOST_NAMED),
+    slowest: tools
+      .filter(({ calls }) => calls > 0)
+      .sort((a, b) => b.mean_ms - a.mean_ms)
+      .slice(0, MOST_NAMED),
+    principals: byName(recent.map((record) => record.principals))
+      .map(([name, { calls, denied, asked, failed, cost }]) => ({
+        name: name || null,
+        ...{ calls, denied, asked, failed, cost },
+      }))
+      .sort((a, b) => b.calls - a.calls)
+      .slice(0, MOST_NAMED),
   };
+}
+
+/** Returns the sum of counts by name. */
+export function byName(
+  records: readonly Readonly<Record<string, CallCounts>>[],
+): readonly (readonly [string, CallCounts])[] {
+  const sums = new Map<string, CallCounts>();
+  for (const record of records)
+    for (const [name, counts] of Object.entries(record))
+      sums.set(name, added(sums.get(name) ?? noCalls(), counts));
+  return [...sums];
 }

@@ -180,6 +180,7 @@ describe.skipIf(!browserPresent)('the operator page (skipped without a browser)'
         { id: `s-${order}`, name: 'status', input: { order } },
         { principal: 'bob' },
       );
+    await executor.close(); // Writes the counts of this minute.
     const page = await show('overview');
     await page.getByText('2 of 5 failed').waitFor();
     await page.getByRole('link', { name: 'Calls' }).click();

@@ -292,6 +292,7 @@ describe('the operator routes', () => {
       total: 1,
       calls: [{ call_id: 'y', code: 'TOOL_NOT_FOUND' }],
     });
+    await executor.close();
     expect((await ask('/overview')).json()).toMatchObject({ waiting: 0, failing: [] });
   });
 
@@ -311,6 +312,7 @@ describe('the operator routes', () => {
     await executor.execute({ id: 'a', name: 'broken' });
     await executor.execute({ id: 'b', name: 'broken', input: 'no object' });
     await executor.execute({ id: 'c', name: 'send_mail', input: { to: 'a' } });
+    await executor.close();
     const overview = (await ask('/overview')).json();
     expect(overview).toMatchObject({
       failing: [{ name: 'broken', errors: 1, calls: 1 }],
@@ -339,9 +341,18 @@ describe('the operator routes', () => {
   });
 
   it('export Prometheus metrics, and report whether the store is reachable', async () => {
-    const { ask, wait, app, store } = await setup();
+    const { ask, wait, app, store, executor } = await setup();
     await wait();
     expect((await ask('/metrics')).text).toContain('tooldex_pending_calls 1');
+    await executor.close();
+    await ask('/metrics');
+    const metrics = (await ask('/metrics')).text;
+    expect(metrics).toContain('tooldex_calls_total{tool="send_mail",result="asked"} 1\n');
+    await executor.execute({ id: 'w', name: 'whoami' });
+    await executor.close();
+    expect((await ask('/metrics')).text).toMatch(
+      /duration_seconds_bucket{tool="whoami",le="\+Inf"} 1\n/,
+    );
     expect((await app.request('/livez')).status).toBe(200);
     expect((await app.request('/readyz')).status).toBe(200);
     await store.close();

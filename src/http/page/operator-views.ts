@@ -16,6 +16,7 @@ export function OverviewView() {
   if (answer === undefined) return loading(error?.message);
   const { waiting, last_hour: slots, failing, slowest, findings, changed_today: changed } = answer;
   const total = (field: 'calls' | 'errors') => slots.reduce((sum, slot) => sum + slot[field], 0);
+  const ends = [slots[0]!.at, slots.at(-1)!.at].map(time);
   const block = (title: string, empty: string, facts: readonly Fact[]) =>
     html`<section class="card">
       <h2>${title}</h2>
@@ -31,11 +32,22 @@ export function OverviewView() {
       <${Bars}
         label=${`Calls in the last hour: ${number(total('calls'))}, failed: ${number(total('errors'))}`}
         places=${slots.length}
+        ends=${ends}
         bars=${slots.map(({ calls, errors }) => [
           { value: calls, failed: false },
           { value: errors, failed: true },
         ])}
       />
+      <${Bars}
+        label="95 % of calls took at most"
+        places=${slots.length}
+        ends=${ends}
+        bars=${slots.map(({ p95_ms: value }) => [{ value: value ?? 0, failed: false }])}
+      />
+      <p class="count">
+        Processes report their calls once a minute. A process that was killed loses at most its last
+        minute.
+      </p>
     </section>
     ${block(
       'Findings',
