@@ -14,9 +14,11 @@ const toolLink = (name: string) => html`<a href=${hrefOf('tools', name)}>${name}
 export function OverviewView() {
   const { answer, error } = useJson<Overview>('overview');
   if (answer === undefined) return loading(error?.message);
-  const { waiting, last_hour: slots, failing, slowest, findings, changed_today: changed } = answer;
+  const { waiting, last_hour: slots, failing, slowest, principals, findings } = answer;
+  const { changed_today: changed } = answer;
   const total = (field: 'calls' | 'errors') => slots.reduce((sum, slot) => sum + slot[field], 0);
   const ends = [slots[0]!.at, slots.at(-1)!.at].map(time);
+  const slowestMs = Math.max(0, ...slots.map(({ p95_ms: value }) => value ?? 0));
   const block = (title: string, empty: string, facts: readonly Fact[]) =>
     html`<section class="card">
       <h2>${title}</h2>
@@ -39,7 +41,7 @@ export function OverviewView() {
         ])}
       />
       <${Bars}
-        label="95 % of calls took at most"
+        label=${`95 % of calls in the slowest minute took at most ${milliseconds(slowestMs)}`}
         places=${slots.length}
         ends=${ends}
         bars=${slots.map(({ p95_ms: value }) => [{ value: value ?? 0, failed: false }])}
@@ -66,6 +68,14 @@ export function OverviewView() {
       'Slowest',
       'No calls in the last hour.',
       slowest.map(({ name, mean_ms }) => [toolLink(name), `${milliseconds(mean_ms)} on average`]),
+    )}
+    ${block(
+      'Principals',
+      'No calls in the last hour.',
+      principals.map(({ name, calls, denied, failed, cost }) => [
+        html`<bdi>${name ?? 'unnamed callers'}</bdi>`,
+        `${number(calls)} calls, ${number(denied)} denied, ${number(failed)} failed, cost ${number(cost)}`,
+      ]),
     )}
     ${block(
       'Changed today',
