@@ -66,8 +66,7 @@ export class Budgets {
     const counters = this.#counters(({ per }) =>
       per === 'principal' ? principal : conversationId,
     );
-    const byOf = ({ unit }: Counter) =>
-      unit === 'calls' ? 1 : (entry.costPerCall ?? costRank(entry.costTier));
+    const byOf = ({ unit }: Counter) => (unit === 'calls' ? 1 : costOf(entry));
     // Checks all budgets first, so a call that one budget refuses rarely uses up another.
     if (counters.length > 1)
       for (const counter of counters) {
@@ -107,6 +106,11 @@ export class Budgets {
       }),
     );
   }
+}
+
+/** Returns the cost of one call of a tool, and 0 for an unknown tool. */
+export function costOf(entry: ToolEntry | undefined): number {
+  return entry === undefined ? 0 : (entry.costPerCall ?? costRank(entry.costTier));
 }
 
 function exceeded({ budget, unit, max }: Counter, spent: number, needed: number): ToolError {

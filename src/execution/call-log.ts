@@ -13,6 +13,8 @@ export interface RecordedCall {
   readonly at: number;
   readonly status: ToolOutcome['status'];
   readonly code?: ToolErrorCode;
+  /** The error's message or the reason for a denial, truncated and without secrets. */
+  readonly message?: string;
   readonly durationMs: number;
   readonly attempts: number;
   readonly cached: boolean;
@@ -28,10 +30,13 @@ export interface RecordedCall {
 }
 
 const KEY = 'calls';
-/** The maximum number of calls kept in a store. */
+/** The list of refused calls, which must not push out the calls that ran. */
+const REFUSED = 'refused-calls';
+/** The maximum number of calls kept in each list. */
 const MOST_CALLS = 1_000;
 /** The maximum length of the recorded arguments, in characters. */
 const LONGEST_INPUT = 2_000;
+const LONGEST_MESSAGE = 300;
 
 /**
  * Records the most recent calls of all executors that share a store. If the store doesn't respond,
@@ -47,25 +52,31 @@ export class CallLog {
     this.#keepsArguments = keepsArguments;
   }
 
+  /** Writes a record of a call, and returns the record. */
   record(
     outcome: ToolOutcome,
     call: Pick<RecordedCall, 'at' | 'principal' | 'conversationId'>,
     decision: Decision | undefined,
     input: unknown,
-  ): void {
+  ): RecordedCall {
     const { callId, toolName, status, durationMs, attempts, cached, provider } = outcome;
     const record: RecordedCall = {
       ...{ callId, toolName, ...call, status, durationMs, attempts, cached },
       ...(provider !== undefined && { provider }),
-      ...(outcome.status === 'error' && { code: outcome.code }),
+      ...(outcome.status === 'error' && {
+        code: outcome.code,
+        message: shortened(outcome.message, LONGEST_MESSAGE),
+      }),
+      ...(outcome.status === 'denied' && { message: shortened(outcome.reason, LONGEST_MESSAGE) }),
       ...(decision && { verdict: decision.verdict, rule: decision.rule }),
-      ...(this.#keepsArguments && { input: shownInput(input) }),
+      ...(this.#keepsArguments && { input: shortened(JSON.stringify(input ?? {}), LONGEST_INPUT) }),
     };
     const writing = this.#store
-      .append(KEY, JSON.stringify(record), { max: MOST_CALLS })
+      .append(isRefused(record) ? REFUSED : KEY, JSON.stringify(record), { max: MOST_CALLS })
       .catch(() => undefined)
       .finally(() => this.#writing.delete(writing));
     this.#writing.add(writing);
+    return record;
   }
 
   /** Waits until pending records have been written. */
@@ -75,15 +86,28 @@ export class CallLog {
 }
 
 /**
- * Returns the last thousand calls of all executors that share a store, newest first.
+ * Returns the last thousand calls and the last thousand refused calls of all executors that share a
+ * store, newest first.
  * @throws ToolError `STATE_UNAVAILABLE`.
  */
 export async function readCallLog(store: StateStore): Promise<readonly RecordedCall[]> {
-  const items = await store.read(KEY, { limit: MOST_CALLS });
-  return items.map((item) => JSON.parse(item) as RecordedCall).toReversed();
+  const lists = await Promise.all(
+    [REFUSED, KEY].map((key) => store.read(key, { limit: MOST_CALLS })),
+  );
+  const calls = lists.flat().map((item) => JSON.parse(item) as RecordedCall);
+  return calls.reverse().sort((a, b) => b.at - a.at);
 }
 
-function shownInput(input: unknown): string {
-  const text = JSON.stringify(input ?? {});
-  return withoutSecrets(text.slice(0, 4 * LONGEST_INPUT)).slice(0, LONGEST_INPUT);
+/** Returns true if a call was refused before its tool started. */
+function isRefused({ status, attempts }: Pick<RecordedCall, 'status' | 'attempts'>) {
+  return status === 'denied' || (status === 'error' && attempts === 0);
+}
+
+/** Returns true if the tool failed. The tool's health counts the same calls. */
+export function hasToolFailed({ status, attempts, code }: RecordedCall): boolean {
+  return status === 'error' && attempts > 0 && code !== 'ABORTED';
+}
+
+function shortened(text: string, most: number): string {
+  return withoutSecrets(text.slice(0, 4 * most)).slice(0, most);
 }

@@ -31,7 +31,7 @@ import type { ToolDefinition, ToolEntry } from '../tool/tool-definition.js';
 import type { SchemaInput, ToolSchema } from '../tool/tool-schema.js';
 import { Asking } from './asking.js';
 import { Arounds, type Around } from './around.js';
-import { Budgets } from './budgets.js';
+import { Budgets, costOf } from './budgets.js';
 import {
   assertSame,
   assertUsable,
@@ -43,6 +43,7 @@ import {
   type Judged,
 } from './call-judge.js';
 import { CallLog } from './call-log.js';
+import { CallSeries } from './call-series.js';
 import { CallWorker, type StartingCall } from './call-worker.js';
 import { ConversationLabels } from './conversation-labels.js';
 import {
@@ -108,8 +109,8 @@ export class ToolExecutor {
   readonly #places: Places;
   readonly #budgets: Budgets | undefined;
   readonly #worker: CallWorker;
-  /** Records calls so that other processes that share the store can read them. */
   readonly #log: CallLog | undefined;
+  readonly #series: CallSeries | undefined;
   /** The parts that are closed together with the executor, so that pending data is written. */
   readonly #ownHealth: PublishedHealth | undefined;
   readonly #stopWatchingStore: (() => void) | undefined;
@@ -136,6 +137,7 @@ export class ToolExecutor {
     this.#cache = new ResultCache(frame);
     this.#places = new Places(frame);
     this.#log = store && new CallLog(store, checked.recordArguments);
+    this.#series = store && new CallSeries(store, clock);
     this.#budgets = budgets.length === 0 ? undefined : new Budgets(budgets, state);
     this.#worker = new CallWorker(frame, this.#places, (entry) => this.#cache.dropAfter(entry));
     this.#judge = new CallJudge(frame, this.#labels, this.#grants, (entry) =>
@@ -206,7 +208,8 @@ export class ToolExecutor {
 
   async #settle(run: RunningCall): Promise<ToolOutcome> {
     const outcome = run.settle(await this.#carryOut(run).catch(failure));
-    this.#log?.record(outcome, run.recorded, run.decision, run.call.input);
+    const record = this.#log?.record(outcome, run.recorded, run.decision, run.call.input);
+    if (record) this.#series?.record(record, costOf(this.registry.get(outcome.toolName)));
     return outcome;
   }
 
@@ -577,10 +580,7 @@ export class ToolExecutor {
     return this.#worker.providers(this.registry.get(toolName)?.name ?? toolName);
   }
 
-  /**
-   * Resets the budgets of an owner (a principal or conversation). Pass '' for calls without an owner. @throws
-   * ToolError `STATE_UNAVAILABLE`.
-   */
+  /** Resets the budgets of a principal or conversation; '' means calls without one. @throws ToolError `STATE_UNAVAILABLE`. */
   async resetBudgets(owner: string): Promise<void> {
     await this.#budgets?.reset(owner);
   }
@@ -588,7 +588,7 @@ export class ToolExecutor {
   /** Writes pending data, and stops listening to the store. Doesn't stop running calls, and doesn't close the store. */
   async close(): Promise<void> {
     this.#stopWatchingStore?.();
-    await this.#log?.flush();
+    await Promise.all([this.#log?.flush(), this.#series?.flush()]);
     await this.#ownHealth?.close();
   }
 }

@@ -23,13 +23,15 @@ import { HttpError, type WireError } from './http-error.js';
 import { openApiOf } from './openapi.js';
 import { PAGE_FILES } from './page-files.js';
 import { operatorField, type OperatorOptions } from './operator-options.js';
-import { ACTION_PATHS, addOperatorRoutes } from './operator-routes.js';
+import { OperatorRoom } from './operator-room.js';
+import { addOperatorRoutes, OPERATOR_ROUTES, requireRole } from './operator-routes.js';
 import { personasIn } from './personas.js';
 import { readQuery } from './read-query.js';
 import { ROUTES } from './routes.js';
 import {
   NO_STORE,
   SECURITY_HEADERS,
+  searchOf,
   send,
   sendError,
   sendJson,
@@ -194,9 +196,10 @@ export function createDiscoveryApp(
       const { status, code, message, headers } = admission;
       throw new HttpError(status, { code, message }, headers);
     }
-    if (checked.operator === undefined || !ACTION_PATHS.test(path)) requireRead(raw);
-    context.set('operator', admission.operator);
-    context.set('roles', admission.roles ?? []);
+    const { operator, roles = [] } = admission;
+    if (isRead(raw)) requireRole('view', true, operator === undefined || roles.includes('view'));
+    context.set('operator', operator);
+    context.set('roles', roles);
     await next();
   });
   // Responses are cached for only a second, because availability and health can change at any time.
@@ -226,8 +229,12 @@ export function createDiscoveryApp(
       return sendTagged(context, keptAnswer(`${address.path}?${address.query}`, make));
     });
   if (checked.operator !== undefined)
-    addOperatorRoutes(app, capabilities, checked.operator, checked.clock, findings);
-  const description = openApiOf(ROUTES, auth !== undefined);
+    addOperatorRoutes(
+      app,
+      new OperatorRoom(checked.operator, capabilities, findings, checked.clock),
+    );
+  const routes = [...ROUTES, ...(checked.operator === undefined ? [] : OPERATOR_ROUTES)];
+  const description = openApiOf(routes, auth !== undefined);
   app.get('/openapi.json', (context) => sendJson(context, description));
   app.get('/events', (context) => {
     if (listeners >= checked.maxListeners) {
@@ -249,18 +256,20 @@ export function createDiscoveryApp(
   for (const { path, type, body, etag } of files)
     app.get(path, (context) => sendTagged(context, { body, etag }, type));
   app.notFound((context) => {
-    const paths = [...ROUTES.map(({ path }) => path), '/events', '/openapi.json'].join(', ');
+    if (!isRead(context.req.raw)) return sendError(readOnly(context.req.raw));
+    const paths = [...routes.map(({ path }) => path), '/events', '/openapi.json'].join(', ');
     const message = `Expected one of ${paths}, got ${describeValue(context.req.path)}.`;
     return sendError(new HttpError(404, { code: 'NOT_FOUND', message }));
   });
   return app;
 }
 
-/** Refuses methods that a read-only service doesn't have. */
-function requireRead({ method }: Request): void {
-  if (method === 'GET' || method === 'HEAD') return;
+const isRead = ({ method }: Request) => method === 'GET' || method === 'HEAD';
+
+/** Returns the refusal of a method that a path doesn't have. */
+function readOnly({ method }: Request): HttpError {
   const message = `Expected ${ALLOW}, got ${describeValue(method)}. The catalogue is read-only.`;
-  throw new HttpError(405, { code: 'METHOD_NOT_ALLOWED', message }, { allow: ALLOW });
+  return new HttpError(405, { code: 'METHOD_NOT_ALLOWED', message }, { allow: ALLOW });
 }
 
 /** The HTTP status for each error that a request can cause. */
@@ -288,8 +297,4 @@ function refusalOf(error: unknown): HttpError {
   }
   const message = "The server couldn't answer this request because of an internal error.";
   return new HttpError(500, { code: 'INTERNAL_ERROR', message });
-}
-
-function searchOf(url: string): string {
-  return /\?([^#]*)/.exec(url)?.[1] ?? '';
 }

@@ -44,3 +44,6 @@ export const operatorField = z
       .optional(),
   } satisfies FieldsOf<OperatorOptions>)
   .optional();
+
+/** The options for operators with defaults. */
+export type OperatorSettings = NonNullable<z.output<typeof operatorField>>;

@@ -80,3 +80,8 @@ export function send(status: number, body: string | null, given: Headers): Respo
   const length = body !== null && { 'content-length': String(Buffer.byteLength(body)) };
   return new Response(body, { status, headers: { ...SECURITY_HEADERS, ...given, ...length } });
 }
+
+/** Returns the query of a URL as the client sent it. */
+export function searchOf(url: string): string {
+  return /\?([^#]*)/.exec(url)?.[1] ?? '';
+}

@@ -1,10 +1,16 @@
-import { without } from '../core/plain-data.js';
+import { digestOf, without } from '../core/plain-data.js';
 import { ToolError } from '../core/errors.js';
 import type { StateStore } from '../state/state-store.js';
 import type { GrantScope, OperatorAction, Pending, PendingApproval } from './calls.js';
 import { Grants, type Grant } from './grants.js';
 import { Signer } from './signer.js';
 import { WaitingCalls, type WaitingFilter } from './waiting-calls.js';
+
+/** The call that an operator saw. An answer is refused if the stored call has another digest. */
+interface ShownCall {
+  /** The `digestOf` of the pending call that the operator saw. @default not compared */
+  readonly digest?: string | undefined;
+}
 
 /** Lets operators list and answer the calls that wait in a store, by id and in their own names. */
 export class OperatorDesk {
@@ -27,9 +33,9 @@ export class OperatorDesk {
     this.#onAction = onAction;
   }
 
-  /** Returns open calls, newest first. @throws ToolError `STATE_UNAVAILABLE`. */
+  /** Returns open calls, oldest first. @throws ToolError `STATE_UNAVAILABLE`. */
   waiting(filter: WaitingFilter = {}): Promise<readonly Pending[]> {
-    return this.#waiting.list(filter);
+    return this.#waiting.list(filter, true);
   }
 
   /** Returns the open call with this id. @throws ToolError `STATE_UNAVAILABLE`. */
@@ -43,23 +49,34 @@ export class OperatorDesk {
    *
    * @throws ToolError `UNKNOWN_CALL`, `ALREADY_RESOLVED` if another operator answered first,
    * `INVALID_ARGUMENT` if the call needs a different kind of answer, `INVALID_INPUT` for arguments
-   * that don't fit the tool, `STATE_UNAVAILABLE`.
+   * that don't fit the tool, `STATE_UNAVAILABLE`. With a `digest`, also `INVALID_APPROVAL` if the
+   * call isn't the one that was shown.
    */
-  async approve(id: string, by: string, edited?: { readonly input: unknown }): Promise<void> {
-    await this.#act(id, (pending) => this.#waiting.approve(pending, { ...edited, by }));
+  async approve(
+    id: string,
+    by: string,
+    { digest, ...edited }: ShownCall & { readonly input?: unknown } = {},
+  ): Promise<void> {
+    await this.#act(id, (pending) => this.#waiting.approve(pending, { ...edited, by }), digest);
   }
 
   /** Approves a call and further calls like it. @throws ToolError like `approve`. */
-  async grant(id: string, by: string, scope: GrantScope): Promise<Grant> {
+  async grant(
+    id: string,
+    by: string,
+    scope: GrantScope,
+    { digest }: ShownCall = {},
+  ): Promise<Grant> {
     let grant!: Grant;
-    await this.#act(id, async (pending) => {
+    const make = async (pending: PendingApproval) => {
       grant = await this.#grants.make(await this.#waiting.require(pending), scope);
       await this.#waiting.approve(pending, { by });
       await this.#grants.record(grant);
       const { toolName, principal } = pending;
       const of = without({ toolName, principal });
       return this.#waiting.record({ action: 'grant', operator: by, id, ...of });
-    });
+    };
+    await this.#act(id, make, digest);
     return grant;
   }
 
@@ -74,8 +91,8 @@ export class OperatorDesk {
    * @throws ToolError `INVALID_INPUT` if the call doesn't accept this answer; otherwise like
    * `approve`.
    */
-  async answer(id: string, by: string, value: unknown): Promise<void> {
-    await this.#act(id, (pending) => this.#waiting.answer(pending, value, { by }));
+  async answer(id: string, by: string, value: unknown, { digest }: ShownCall = {}): Promise<void> {
+    await this.#act(id, (pending) => this.#waiting.answer(pending, value, { by }), digest);
   }
 
   /**
@@ -102,12 +119,19 @@ export class OperatorDesk {
   async #act(
     id: string,
     answer: (pending: PendingApproval) => Promise<OperatorAction>,
+    digest?: string,
   ): Promise<void> {
     const call = await this.#waiting.get(id);
     if (call === undefined)
       throw new ToolError(
         'UNKNOWN_CALL',
         'No call with this id is waiting. The call may have expired, or the store may have restarted.',
+        { details: { pendingId: id } },
+      );
+    if (digest !== undefined && digest !== digestOf(call.pending))
+      throw new ToolError(
+        'INVALID_APPROVAL',
+        'This call differs from the call that you were shown. Read it again before you answer.',
         { details: { pendingId: id } },
       );
     this.#onAction(await answer(call.pending as PendingApproval));

@@ -173,17 +173,17 @@ export class WaitingCalls {
   }
 
   /**
-   * Returns the open calls that match a filter, newest first.
+   * Returns the open calls that match a filter, newest first or oldest first.
    * @throws ToolError `STATE_UNAVAILABLE`.
    */
-  async list(filter: WaitingFilter = {}): Promise<readonly Pending[]> {
+  async list(filter: WaitingFilter = {}, isOldestFirst = false): Promise<readonly Pending[]> {
     const { principal, conversationId, limit = PAGE } = filter;
     const isOfOne = principal !== undefined && conversationId !== undefined;
     const key = isOfOne ? ownIndexOf({ principal, conversationId }) : INDEX;
     const now = await this.#store.now();
     const found: Pending[] = [];
     for (let after = filter.after ? memberOf(filter.after) : undefined; found.length < limit;) {
-      const page = without({ reverse: true, limit: Math.min(limit, PAGE), after });
+      const page = without({ reverse: !isOldestFirst, limit: Math.min(limit, PAGE), after });
       const members = await this.#store.pageOfIndex(key, page);
       const open = await Promise.all(members.map((member) => this.#open(key, member, now)));
       found.push(

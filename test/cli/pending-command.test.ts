@@ -57,6 +57,13 @@ describe.skipIf(!redisPresent)(
           execute: ({ order }) => sent.push(order),
         }),
         defineTool({
+          name: 'mail',
+          description: 'Sends a mail',
+          inputSchema: z.object({ text: z.string() }),
+          accessMode: 'write',
+          execute: () => 'sent',
+        }),
+        defineTool({
           name: 'pick',
           description: 'Lets the user pick a colour',
           inputSchema: {},
@@ -140,6 +147,25 @@ describe.skipIf(!redisPresent)(
       expect(await list()).toEqual([]);
     });
 
+    it('approves a call that was cut off only after showing all of it, or with --yes', async () => {
+      const text = Array.from({ length: 80 }, (_, line) => `line ${line}`).join('\n');
+      const mail = (id: string) => executor.request({ id, name: 'mail', input: { text } });
+      await mail('long');
+      const id = await waiting();
+      const cut = await at('approve', id);
+      expect([cut.code, cut.err]).toEqual([2, expect.stringContaining(`pending ${id}`) as string]);
+      expect((await at('pending', id)).out).toContain('line 79');
+      const args = ['approve', id, '--redis', redis.url, '--approval-key-file', keyFile];
+      const no = new FakeTerminal({ answers: ['n'] });
+      expect((await tooldex(args, { terminal: no })).code).toBe(2);
+      expect(no.told).toContain('line 79');
+      expect(await list()).toHaveLength(1);
+      const yes = new FakeTerminal({ answers: ['y'] });
+      expect((await tooldex(args, { terminal: yes })).code).toBe(0);
+      await mail('longer');
+      expect((await at('approve', await waiting(), '--yes')).code).toBe(0);
+    });
+
     it('lets an operator with a token approve a call in tooldex serve', async () => {
       const tokens = join(folder, 'tokens.json');
       const token = randomBytes(16).toString('hex');
@@ -167,7 +193,11 @@ describe.skipIf(!redisPresent)(
             body: JSON.stringify(body),
           })
         ).json();
-      expect(await ask(`/pending/${id}/approve`, {})).toMatchObject({ done: 'approve' });
+      const headers = { authorization: `Bearer ${token}` };
+      const shown = await fetch(new URL('/pending', url), { headers });
+      const { pending } = (await shown.json()) as { pending: readonly { digest: string }[] };
+      const { digest } = pending[0]!;
+      expect(await ask(`/pending/${id}/approve`, { digest })).toMatchObject({ done: 'approve' });
       expect((await outcome).status).toBe('ok');
       terminal.interrupt();
       expect((await code).code).toBe(0);

@@ -30,6 +30,15 @@ describe.skipIf(!browserPresent)('the operator page (skipped without a browser)'
         execute: ({ order }) => `refunded ${order}`,
       }),
       defineTool({
+        name: 'wipe',
+        description: 'Erases a disk',
+        inputSchema: z.object({ disk: z.int() }),
+        accessMode: 'write',
+        dangerLevel: 'high',
+        preview: ({ disk }) => `Erase disk ${disk}`,
+        execute: () => 'erased',
+      }),
+      defineTool({
         name: 'pick',
         description: 'Lets the user pick',
         inputSchema: z.object({}),
@@ -87,25 +96,70 @@ describe.skipIf(!browserPresent)('the operator page (skipped without a browser)'
     const card = (text: string) => page.locator('article', { hasText: text });
     await card('Refund order 1').getByText("This can't be undone.").waitFor();
     await card('Refund order 1').getByRole('button', { name: 'Approve' }).click();
-    await card('Refund order 1').waitFor({ state: 'detached' });
+    await card('Refund order 1').getByText('no longer waiting').waitFor();
     await card('Refund order 2').locator('textarea').fill('{ "order": 22 }');
     await card('Refund order 2').getByRole('button', { name: 'Approve these arguments' }).click();
-    await card('Refund order 2').waitFor({ state: 'detached' });
+    await card('Refund order 2').getByText('no longer waiting').waitFor();
     await card('Refund order 3').getByRole('button', { name: 'Deny' }).click();
     await card('Which colour?').getByRole('button', { name: 'blue' }).click();
     await page.getByText('Nothing is waiting for you.').waitFor();
+    await page.getByRole('button', { name: 'Hide 4 answered' }).click();
+    await card('Refund').first().waitFor({ state: 'detached' });
     expect(await refund(1)).toMatchObject({ value: 'refunded 1' });
     expect(await refund(2)).toMatchObject({ value: 'refunded 22' });
     expect(await refund(3)).toMatchObject({ status: 'denied' });
     expect(await executor.execute({ id: 'pick', name: 'pick' })).toMatchObject({ value: 'blue' });
   });
 
+  it('adds new calls at the end, and leaves answered calls in their places', async () => {
+    await refund(1);
+    await refund(2);
+    const page = await show('waiting');
+    const card = (text: string) => page.locator('article', { hasText: text });
+    const places = async () => [
+      await card('Refund order 1').boundingBox(),
+      await card('Refund order 2').boundingBox(),
+    ];
+    await card('Refund order 2').waitFor();
+    const before = await places();
+    const [newest, oldest] = await executor.waiting();
+    await executor.deny(oldest!);
+    await refund(3);
+    await page.getByText('1 new').waitFor();
+    await card('Refund order 1').getByText('no longer waiting').waitFor();
+    expect(await places()).toEqual(before);
+    expect(await page.locator('article').allTextContents()).toEqual([
+      expect.stringContaining('order 1'),
+      expect.stringContaining('order 2'),
+      expect.stringContaining('order 3'),
+    ]);
+    expect(newest!.input).toEqual({ order: 2 });
+  });
+
+  it('asks once more, naming the effect, before it approves a dangerous call', async () => {
+    await executor.execute({ id: 'wipe', name: 'wipe', input: { disk: 4 } });
+    const page = await show('waiting');
+    const approve = page.getByRole('button', { name: 'Approve', exact: true });
+    const sure = page.getByRole('button', { name: 'Yes: Erase disk 4' });
+    await approve.dblclick();
+    await sure.waitFor();
+    await page.getByRole('button', { name: 'Cancel' }).click();
+    await approve.waitFor();
+    expect(await executor.waiting()).toHaveLength(1);
+    await approve.click();
+    await sure.click();
+    await page.getByText('no longer waiting').waitFor();
+    expect(await executor.execute({ id: 'wipe', name: 'wipe', input: { disk: 4 } })).toMatchObject({
+      value: 'erased',
+    });
+  });
+
   it('reports that another operator has already answered', async () => {
     await refund(1);
     const page = await show('waiting');
-    const approve = page.getByRole('button', { name: 'Approve' });
+    const approve = page.getByRole('button', { name: 'Approve', exact: true });
     await approve.waitFor();
-    await page.route('**/pending', (route) => route.abort());
+    await page.route('**/pending?*', (route) => route.abort());
     const [pending] = await executor.waiting();
     await executor.deny(pending!);
     await approve.click();
@@ -126,6 +180,7 @@ describe.skipIf(!browserPresent)('the operator page (skipped without a browser)'
         { id: `s-${order}`, name: 'status', input: { order } },
         { principal: 'bob' },
       );
+    await executor.close(); // Writes the counts of this minute.
     const page = await show('overview');
     await page.getByText('2 of 5 failed').waitFor();
     await page.getByRole('link', { name: 'Calls' }).click();
@@ -142,6 +197,17 @@ describe.skipIf(!browserPresent)('the operator page (skipped without a browser)'
     await page.locator('.try select').selectOption({ label: '"later"' });
     await page.getByRole('button', { name: 'Run' }).click();
     await page.getByText('order 2 later', { exact: true }).waitFor();
+  });
+
+  it('runs a write that was tried once, after its approval', async () => {
+    const page = await show('tools?open=refund');
+    await page.locator('.try input').first().fill('5');
+    await page.getByRole('button', { name: 'Run' }).click();
+    await page.getByText('It waits for a person.').waitFor();
+    const [pending] = await executor.waiting();
+    await executor.approve(pending as never);
+    await page.getByRole('button', { name: 'Run' }).click();
+    await page.getByText('refunded 5', { exact: true }).waitFor();
   });
 
   it('names every control for screen readers and has enough contrast at 390 pixels', async () => {

@@ -210,7 +210,11 @@ describe("the catalogue's routes", () => {
       '/summary',
       '/findings',
       '/health',
+      '/healthz',
+      '/livez',
+      '/readyz',
       '/events',
+      '/openapi.json',
     ]);
     const maxDanger = description.paths['/tools']!.get.parameters.find(
       ({ name }) => name === 'max_danger',

@@ -1,3 +1,4 @@
+import { digestOf } from '../../core/plain-data.js';
 import type { GrantScope, Pending } from '../../safety/calls.js';
 import { Grants } from '../../safety/grants.js';
 import { OperatorDesk } from '../../safety/operator-desk.js';
@@ -10,7 +11,7 @@ import { connectRedis, REDIS_OPTIONS } from '../load/connect-redis.js';
 import { readJsonOption } from '../load/read-json.js';
 import { EXIT } from '../terminal/exit-codes.js';
 import { table } from '../terminal/table.js';
-import { paint } from '../terminal/terminal.js';
+import { agrees, paint, type Dialog } from '../terminal/terminal.js';
 import { wrongUsage } from '../terminal/wrong-usage.js';
 
 const OPTIONS = { ...REDIS_OPTIONS, ...KEY_OPTIONS };
@@ -75,18 +76,39 @@ async function callOf(desk: OperatorDesk, id: string): Promise<Pending | undefin
   return found[0];
 }
 
+/**
+ * Makes sure that the user has seen a call that is too long to be shown at once: shows the whole call
+ * and asks.
+ */
+async function requireSeen(terminal: Dialog, call: Pending): Promise<void> {
+  const whole = pendingLines(terminal, call, true);
+  if (pendingLines(terminal, call).length === whole.length) return;
+  if (!terminal.interactive)
+    throw wrongUsage(
+      `This call has ${whole.length} lines. Read all of them with tooldex pending ${call.id}, then add --yes.`,
+    );
+  for (const line of whole) terminal.err(line);
+  if (!(await agrees(terminal, 'Approve this call?')))
+    throw wrongUsage('Nothing was approved, and the call is still waiting.');
+}
+
 /** Answers the call that the first operand identifies, and prints it. */
 function answering(
   context: AnswerContext,
   did: string,
-  answer: (desk: OperatorDesk, id: string, operator: string) => Promise<object | void>,
+  answer: (
+    desk: OperatorDesk,
+    id: string,
+    operator: string,
+    call: Pending | undefined,
+  ) => Promise<object | void>,
   edited: object = {},
 ): Promise<void> {
   return withDesk(context, async (desk) => {
     const { words, options } = context;
     const call = await callOf(desk, words[0]!);
     const id = call?.id ?? words[0]!;
-    const result = await answer(desk, id, options.operator);
+    const result = await answer(desk, id, options.operator, call);
     print(context, { id, [did]: true, ...result }, () => [
       `${paint('green', did)} ${id}`,
       ...(call === undefined ? [] : pendingLines(context.terminal, { ...call, ...edited })),
@@ -104,7 +126,10 @@ export const commands = {
         if (words[0] !== undefined) {
           const found = await callOf(desk, words[0]);
           if (found === undefined) throw wrongUsage(`No waiting call has the id ${words[0]}.`);
-          return print(context, shown(found), () => [found.id, ...pendingLines(terminal, found)]);
+          return print(context, shown(found), () => [
+            found.id,
+            ...pendingLines(terminal, found, true),
+          ]);
         }
         const waiting = await allWaiting(desk);
         const rows = waiting.map((each) => ({
@@ -124,6 +149,7 @@ export const commands = {
   approve: command({
     options: {
       ...ANSWER_OPTIONS,
+      yes: flag('approve a long call without showing all of it first'),
       input: text('<json>', 'other arguments to run the call with, as JSON, @file or -'),
       grant: text(
         '<json>',
@@ -138,17 +164,19 @@ export const commands = {
     ],
     run: async (context) => {
       const { terminal, cwd, options } = context;
-      const { input, grant } = options;
+      const { input, grant, yes } = options;
       const json = grant ?? input;
       const value = json === undefined ? undefined : await readJsonOption(json, terminal, cwd);
       const edited = input === undefined ? undefined : { input: value };
       return answering(
         context,
         'approved',
-        async (desk, id, operator) => {
+        async (desk, id, operator, call) => {
+          if (call && !edited && !yes) await requireSeen(terminal, call);
+          const seen = call && { digest: digestOf(call) };
           if (grant !== undefined)
-            return { grant: (await desk.grant(id, operator, value as GrantScope)).id };
-          await desk.approve(id, operator, edited);
+            return { grant: (await desk.grant(id, operator, value as GrantScope, seen)).id };
+          await desk.approve(id, operator, { ...seen, ...edited });
         },
         edited && { ...edited, preview: undefined },
       );
@@ -192,7 +220,7 @@ export const commands = {
             .filter(Boolean)
             .join('; '),
         }));
-        print(context, { grants }, () => [
+        print(context, { grants: grants.map(({ signature: _, ...shown }) => shown) }, () => [
           rows.length === 0 ? 'no grants' : table(context.terminal, rows),
         ]);
       }),

@@ -58,8 +58,12 @@ type PendingCall =
   Pending | { readonly kind: 'uncertain'; readonly toolName: string; readonly input: Json };
 
 /** Returns a pending call as a user sees it. */
-export function pendingLines(terminal: Terminal, pending: PendingCall): readonly string[] {
-  if (pending.kind === 'approval') return callLines(terminal, pending);
+export function pendingLines(
+  terminal: Terminal,
+  pending: PendingCall,
+  whole = false,
+): readonly string[] {
+  if (pending.kind === 'approval') return callLines(terminal, pending, whole);
   const head = (note: string) =>
     `${paint('bold', plainLine(pending.toolName))}  ${paint('yellow', note)}`;
   if (pending.kind === 'question')

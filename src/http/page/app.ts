@@ -1,7 +1,7 @@
 import { html, render } from 'htm/preact';
 import { useEffect, useState } from 'preact/hooks';
 import type { FindingWire } from '../findings.js';
-import type { Overview } from '../operator-routes.js';
+import type { Overview } from '../operator-room.js';
 import {
   hasToken,
   keepToken,
@@ -11,7 +11,7 @@ import {
   type List,
   type Tool,
 } from './api.js';
-import { CallsView, OverviewView, WaitingView } from './operator-views.js';
+import { CallsView, OverviewView } from './operator-views.js';
 import { number } from './parts.js';
 import {
   AXES,
@@ -26,6 +26,7 @@ import {
 } from './route.js';
 import { Filters, ToolList } from './tool-list.js';
 import { closeTool, OpenTool } from './tool-view.js';
+import { WaitingView } from './waiting-view.js';
 import { findingsView, workView, type Work } from './work-views.js';
 
 const SORTS = ['name', 'access_mode', 'danger_level', 'cost_tier', 'health'];

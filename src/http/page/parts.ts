@@ -141,12 +141,14 @@ interface BarsProps {
   readonly label: string;
   /** The number of bars that fit. Fewer bars are shown on the right. */
   readonly places: number;
+  /** The labels of the axis: its start and its end. */
+  readonly ends?: readonly string[];
   /** Bars in the same place are drawn on top of each other. */
   readonly bars: readonly (readonly { readonly value: number; readonly failed: boolean }[])[];
 }
 
 /** Shows numbers as bars. */
-export function Bars({ label, places, bars }: BarsProps) {
+export function Bars({ label, places, bars, ends = [] }: BarsProps) {
   const most = Math.max(1, ...bars.flat().map(({ value }) => value));
   return html`<figure class="chart">
     <svg viewBox="0 0 ${places} 1" preserveAspectRatio="none" role="img" aria-label=${label}>
@@ -163,7 +165,7 @@ export function Bars({ label, places, bars }: BarsProps) {
         ),
       )}
     </svg>
-    <figcaption>${label}</figcaption>
+    <figcaption><span>${ends[0]}</span><span>${label}</span><span>${ends[1]}</span></figcaption>
   </figure>`;
 }
 

@@ -5,10 +5,8 @@ import { AXES, currentRoute, hrefWith, type Axis } from './route.js';
 import type { List, Tool } from './api.js';
 import { levelMarks, noticeMarks, number, Table } from './parts.js';
 
-/** Number of rows in the page at a time, and how many of these rows are above the visible part. */
-const WINDOW = 100;
-const ABOVE = 30;
-const USUAL_HEIGHT = 60;
+/** Number of rows that are shown at first, and added by "Show more". */
+const ROWS = 200;
 /** Maximum number of characters of a description in a row. A longer description would never fit. */
 const DESCRIPTION = 240;
 
@@ -18,29 +16,15 @@ interface ListProps {
   readonly query: string;
 }
 
-/**
- * Shows the list of tools. Only rows near the visible part are in the page, because there may be
- * thousands of tools.
- */
+/** Shows the list of tools. A button shows more of a long list. */
 export function ToolList({ tools, query }: ListProps) {
   const place = useRef<HTMLDivElement>(null);
-  const height = useRef(USUAL_HEIGHT);
-  const [start, setStart] = useState(0);
-  const from = Math.max(0, Math.min(start, tools.length - WINDOW));
-  const shown = tools.slice(from, from + WINDOW);
+  const [most, setMost] = useState(ROWS);
   useLayoutEffect(() => {
-    const rows = [...place.current!.querySelectorAll('li.row')].map((row) =>
-      row.getBoundingClientRect(),
-    );
-    if (rows.length > 0) height.current = (rows.at(-1)!.bottom - rows[0]!.top) / rows.length;
-  });
-  useLayoutEffect(() => place.current!.scrollTo(0, 0), [query]);
-  const onScroll = () =>
-    setStart(Math.floor(place.current!.scrollTop / height.current / 10) * 10 - ABOVE);
-  const spacer = (rows: number) =>
-    rows > 0 &&
-    html`<li aria-hidden="true" style=${{ height: `${rows * height.current}px` }}></li>`;
-  return html`<div class="list-place" ref=${place} onScroll=${onScroll}>
+    place.current!.scrollTo(0, 0);
+    setMost(ROWS);
+  }, [query]);
+  return html`<div class="list-place" ref=${place}>
     <div class="list">
       <div class="row list-head" aria-hidden="true">
         <span>Tool</span>
@@ -49,10 +33,16 @@ export function ToolList({ tools, query }: ListProps) {
         </div>
       </div>
       <ol class="rows" aria-label="Tools">
-        ${spacer(from)}
-        ${shown.map((tool) => html`<${ToolRow} key=${`${tool.name}/${tool.persona}`} tool=${tool} />`)}
-        ${spacer(tools.length - from - shown.length)}
+        ${tools
+          .slice(0, most)
+          .map((tool) => html`<${ToolRow} key=${`${tool.name}/${tool.persona}`} tool=${tool} />`)}
       </ol>
+      ${
+        tools.length > most &&
+        html`<button type="button" class="quiet" onClick=${() => setMost(most + ROWS)}>
+          Show more (${number(tools.length - most)} left)
+        </button>`
+      }
     </div>
   </div>`;
 }

@@ -5,10 +5,10 @@ import { flagWords } from '../../safety/required-flags.js';
 import { fieldsOn } from '../../tool/tool-fields.js';
 import type { DefinitionHistory } from '../first-seen.js';
 import type { RecordedCall } from '../../execution/call-log.js';
-import type { Tried, Wire } from '../operator-routes.js';
+import type { Tried, Wire } from '../operator-room.js';
 import { valuesOn } from '../values-on.js';
 import { ask, useJson, type DetailedTool } from './api.js';
-import { callTable, type Waiting } from './operator-views.js';
+import { callTable } from './operator-views.js';
 import {
   Bars,
   Facts,
@@ -23,7 +23,8 @@ import {
   useAction,
   type Fact,
 } from './parts.js';
-import { hrefWith } from './route.js';
+import { hrefOf, hrefWith } from './route.js';
+import type { Waiting } from './waiting-view.js';
 
 /** Closes the open tool. The focus returns to the tool's row. */
 export function closeTool(): void {
@@ -93,7 +94,8 @@ function ToolView({ tool, address }: ViewProps) {
   ]);
   return html`
     <div class="marks">${levelMarks(tool)} ${noticeMarks(tool)}</div>
-    ${prose(tool.description)}
+    ${prose(tool.description)} ${section('Health', health(tool))}
+    ${address !== undefined && html`<${RecentCalls} name=${tool.name} />`}
     ${tool.examples.length > 0 && section('Example requests', tool.examples.map(prose))}
     ${section('Parameters', parameterTable(parameters))}
     ${section('Derived sets', html`<${Facts} facts=${reasons} />`)}
@@ -104,7 +106,6 @@ function ToolView({ tool, address }: ViewProps) {
       ),
     )}
     ${section('Metadata', html`<${Facts} facts=${factsOf(tool)} />`)}
-    ${section('Health', health(tool))}
     ${address !== undefined && html`<${ForOperators} name=${tool.name} address=${address} parameters=${parameters} />`}
   `;
 }
@@ -195,6 +196,8 @@ function provider(name: string, { metrics, router, samples }: ProviderHealthWire
   </div>`;
 }
 
+/** Number of calls in the panel of a tool. */
+const RECENT = 10;
 /** Maximum number of calls in the chart. The server doesn't store more calls. */
 const MOST = 100;
 
@@ -219,18 +222,23 @@ function figures(metrics: MetricsWire, samples: readonly SampleWire[] = []) {
   `;
 }
 
+/** Shows the tool's last calls, with the reasons for failures. */
+function RecentCalls({ name }: { readonly name: string }) {
+  const { answer } = useJson<{ readonly calls: readonly Wire<RecordedCall>[] }>(
+    `calls?tool=${encodeURIComponent(name)}`,
+  );
+  return section('Recent calls', callTable((answer?.calls ?? []).slice(0, RECENT)));
+}
+
 interface OperatorProps {
   readonly name: string;
   readonly address: string;
   readonly parameters: readonly Parameter[];
 }
 
-/** Shows an operator how the tool has changed, who called it, and a form to try it. */
+/** Shows an operator how the tool has changed, and a form to try it. */
 function ForOperators({ name, address, parameters }: OperatorProps) {
   const { answer: history } = useJson<DefinitionHistory>(`definitions/${address}`);
-  const { answer: log } = useJson<{ readonly calls: readonly Wire<RecordedCall>[] }>(
-    `calls?tool=${encodeURIComponent(name)}`,
-  );
   const { answer: waiting } = useJson<Waiting>('pending');
   const changes = (history?.changes ?? []).map(({ field, before, now }): Fact => [
     field,
@@ -246,7 +254,6 @@ function ForOperators({ name, address, parameters }: OperatorProps) {
           : html`<${Facts} facts=${changes} />`,
       )
     }
-    ${section('Recent calls', callTable((log?.calls ?? []).slice(0, 20)))}
     ${
       waiting?.allowed.run === true &&
       section('Try it', html`<${TryIt} name=${name} parameters=${parameters} />`)
@@ -269,7 +276,10 @@ function TryIt({ name, parameters }: Omit<OperatorProps, 'address'>) {
         if (text === '') return [];
         return [[parameter, isText(schema) ? text : (JSON.parse(text) as unknown)]];
       });
-      setTried(await ask('run', { name, input: Object.fromEntries(given) as object }));
+      // A call that waits for a person keeps its id, so that its approval counts.
+      const id =
+        tried !== undefined && 'pending' in tried.outcome ? tried.outcome.callId : undefined;
+      setTried(await ask('run', { name, id, input: Object.fromEntries(given) as object }));
     });
   };
   return html`
@@ -292,9 +302,15 @@ function TryIt({ name, parameters }: Omit<OperatorProps, 'address'>) {
       tried &&
       html`<div role="status">
         <p>Outcome: <strong>${tried.outcome.status}</strong></p>
+        ${
+          'pending' in tried.outcome &&
+          html`<p>
+            It waits for a person. <a href=${hrefOf('waiting')}>Answer it</a>, then run it again
+            with the same arguments.
+          </p>`
+        }
         ${fold('What the model sees', pre('What the model sees', tried.model_reads), true)}
         ${fold('Outcome', pre('Outcome', tried.outcome))}
-        ${fold('Events', pre('Events', tried.events))}
       </div>`
     }
   `;

@@ -1,0 +1,239 @@
+import { html } from 'htm/preact';
+import { useState } from 'preact/hooks';
+import type { Pending, PendingApproval, PendingQuestion } from '../../safety/calls.js';
+import type { GrantChoice } from '../../safety/grants.js';
+import type { Wire } from '../operator-room.js';
+import { ask, useJson } from './api.js';
+import { loading } from './operator-views.js';
+import { Facts, mark, number, pre, time, useAction, type Fact } from './parts.js';
+
+type OnlySome<T> = Partial<Wire<Omit<T, 'kind'>>>;
+type PendingWire = Wire<Pending> &
+  OnlySome<PendingApproval> &
+  OnlySome<PendingQuestion> & {
+    readonly digest: string;
+    readonly grant_choices: readonly GrantChoice[];
+  };
+
+/** The waiting calls, and what the user's token allows. */
+export interface Waiting {
+  readonly allowed: { readonly approve: boolean; readonly run: boolean };
+  readonly next: string | null;
+  readonly pending: readonly PendingWire[];
+}
+
+/** Number of calls that are shown at first, and added by "Show more". */
+const SHOWN = 100;
+
+/**
+ * Lists the calls that are waiting for a person, oldest first. Nothing moves while the user reads: new
+ * calls are added at the end, and answered calls stay in their places until the user hides them.
+ */
+export function WaitingView() {
+  const [limit, setLimit] = useState(SHOWN);
+  const [listed, setListed] = useState<{
+    readonly calls: readonly PendingWire[];
+    /** The number of calls when the user opened or tidied the list. */
+    readonly seen: number;
+    readonly isWhole: boolean;
+  }>({ calls: [], seen: 0, isWhole: false });
+  const { answer, error, again } = useJson<Waiting>(`pending?limit=${limit}`);
+  if (answer === undefined) return loading(error?.message);
+  const { pending, allowed, next } = answer;
+  const open = new Set(pending.map(({ id }) => id));
+  const known = new Set(listed.calls.map(({ id }) => id));
+  const added = pending.filter(({ id }) => !known.has(id));
+  const calls = [...listed.calls, ...added];
+  const isWhole = next === null;
+  if (added.length > 0)
+    setListed({ calls, isWhole, seen: listed.isWhole ? listed.seen : calls.length });
+  const tidy = () => setListed({ calls: pending, isWhole, seen: pending.length });
+  const gone = calls.length - calls.filter(({ id }) => open.has(id)).length;
+  const fresh = calls.length - listed.seen;
+  const card = (each: PendingWire) =>
+    html`<${PendingCard}
+      key=${each.id}
+      pending=${each}
+      isOpen=${open.has(each.id)}
+      mayAnswer=${allowed.approve}
+      onDone=${again}
+    />`;
+  return html`
+    <div class="list-bar">
+      <span class="count" role="status">
+        ${open.size === 0 ? 'Nothing is waiting for you.' : `${number(open.size)}${isWhole ? '' : ' or more'} waiting, oldest first`}
+      </span>
+      <button type="button" class="quiet" disabled=${gone === 0} onClick=${tidy}>
+        Hide ${number(gone)} answered
+      </button>
+    </div>
+    ${!allowed.approve && html`<p class="muted">With this token you can view calls but not answer them.</p>`}
+    ${calls.slice(0, listed.seen).map(card)}
+    ${listed.seen > 0 && fresh > 0 && html`<h2 key="new" class="new-bar">${number(fresh)} new</h2>`}
+    ${calls.slice(listed.seen).map(card)}
+    ${
+      !isWhole &&
+      html`<button type="button" class="quiet" onClick=${() => setLimit(limit + SHOWN)}>
+        Show more
+      </button>`
+    }
+  `;
+}
+
+interface CardProps {
+  readonly pending: PendingWire;
+  /** False if the call has been answered or has expired. */
+  readonly isOpen: boolean;
+  readonly mayAnswer: boolean;
+  readonly onDone: () => void;
+}
+
+const KINDS = {
+  approval: { tag: 'approval', field: 'Arguments, which you can change' },
+  question: { tag: 'question', field: 'Your answer' },
+  manual: { tag: 'manual work', field: 'The result, as JSON' },
+};
+
+function PendingCard({ pending, isOpen, mayAnswer, onDone }: CardProps) {
+  const { kind, tool_name: tool, preview, danger } = pending;
+  const given = JSON.stringify(pending.input, null, 2);
+  return html`<article
+    class="card pending"
+    aria-label="${tool} (${pending.call_id})"
+    data-open=${isOpen}
+  >
+    <h2>
+      <bdi>${tool}</bdi>
+      ${danger && mark('danger', danger)}
+      <span class="tag">${isOpen ? KINDS[kind].tag : 'no longer waiting'}</span>
+    </h2>
+    <p><strong>${pending.question}</strong></p>
+    <${Facts} facts=${factsOf(pending)} />
+    ${preview?.reversible === false && html`<p class="problem">This can't be undone.</p>`}
+    ${preview?.diff !== undefined && pre('Changes', preview.diff)}
+    ${!(kind === 'approval' && mayAnswer) && given !== '{}' && pre('Arguments', given)}
+    ${pending.form !== undefined && pre('Form', pending.form)}
+    ${
+      mayAnswer &&
+      html`<fieldset disabled=${!isOpen}>
+        <${Answering} pending=${pending} given=${given} onDone=${onDone} />
+      </fieldset>`
+    }
+  </article>`;
+}
+
+function factsOf({ preview, choices, ...pending }: PendingWire): readonly Fact[] {
+  return [
+    ['for', pending.principal ?? 'an unnamed caller'],
+    ['conversation', pending.conversation_id],
+    ['since', time(pending.created_at)],
+    ['until', pending.expires_at && time(pending.expires_at)],
+    ['reason', pending.reason],
+    ['effect', preview?.summary],
+    ['to', preview?.recipients],
+    ['cost', preview?.cost],
+    ['choices', pending.multiple === true && choices?.map(({ value }) => value)],
+  ];
+}
+
+/** A way to answer a call. */
+interface Answer {
+  readonly label: string;
+  readonly action: string;
+  readonly body: () => object;
+  readonly style?: 'primary' | 'quiet';
+}
+
+interface AnsweringProps {
+  readonly pending: PendingWire;
+  /** The arguments as shown. */
+  readonly given: string;
+  readonly onDone: () => void;
+}
+
+/**
+ * Shows the ways to answer a call. An approval of a dangerous call takes a second click, for which the
+ * second click of a double click doesn't count.
+ */
+function Answering({ pending, given, onDone }: AnsweringProps) {
+  const { id, kind, danger = '', digest, preview, tool_name: tool } = pending;
+  const isDangerous = kind === 'approval' && ['high', 'critical'].includes(danger);
+  const [text, setText] = useState(kind === 'approval' ? given : '');
+  const [asked, setAsked] = useState<Answer>();
+  const { act, isBusy, alert } = useAction();
+  const send = ({ action, body }: Answer) => {
+    setAsked(undefined);
+    act(() => ask(`pending/${id}/${action}`, { ...body(), digest }).then(onDone));
+  };
+  const button = (answer: Answer, onClick: () => void) =>
+    html`<button
+      type="button"
+      class=${answer.style ?? 'quiet'}
+      disabled=${isBusy}
+      onClick=${({ detail }: MouseEvent) => detail < 2 && onClick()}
+    >
+      ${answer.label}
+    </button>`;
+  const offered = answersTo(pending, text, given);
+  const hasField = pending.allow_other === true || choicesOf(pending).length === 0;
+  const effect = preview?.summary ?? `${tool} ${text}`;
+  return html`
+    ${
+      hasField &&
+      html`<label>
+        <span class="count">${KINDS[kind].field}</span>
+        <textarea
+          rows=${Math.min(12, text.split('\n').length + 1)}
+          value=${text}
+          readonly=${asked !== undefined}
+          spellcheck=${false}
+          onInput=${({ target }: Event) => setText((target as HTMLTextAreaElement).value)}
+        ></textarea>
+      </label>`
+    }
+    <div class="actions">
+      ${
+        asked === undefined
+          ? offered.map((answer) =>
+              button(answer, () =>
+                isDangerous && answer.action !== 'deny' ? setAsked(answer) : send(answer),
+              ),
+            )
+          : [
+              button({ ...asked, label: 'Cancel', style: 'quiet' }, () => setAsked(undefined)),
+              button({ ...asked, label: `Yes: ${effect}` }, () => send(asked)),
+            ]
+      }
+    </div>
+    ${alert}
+  `;
+}
+
+const choicesOf = ({ choices, options = [], multiple }: PendingWire) =>
+  multiple === true ? [] : (choices ?? options.map((value) => ({ value, label: value })));
+
+/** Returns the ways to answer a call with the text that the user typed. */
+function answersTo(pending: PendingWire, text: string, given: string): readonly Answer[] {
+  const { kind, grant_choices: grants } = pending;
+  const isEdited = text !== given;
+  const typed = () => (kind === 'question' ? text : (JSON.parse(text) as unknown));
+  const style = 'primary';
+  const approve = {
+    label: isEdited ? 'Approve these arguments' : 'Approve',
+    action: 'approve',
+    body: () => (isEdited ? { input: typed() } : {}),
+    style,
+  } as const;
+  const answer = (label: string, value: () => unknown) =>
+    ({ label, action: 'answer', body: () => ({ value: value() }), style }) as const;
+  return [
+    ...choicesOf(pending).map(({ value, label }) => answer(label, () => value)),
+    ...(kind === 'approval' ? [approve] : text === '' ? [] : [answer('Answer', typed)]),
+    { label: 'Deny', action: 'deny', body: () => ({}) },
+    ...grants.map(({ label, scope }) => ({
+      label: `Also allow: ${label}`,
+      action: 'grant',
+      body: () => scope,
+    })),
+  ];
+}
