@@ -22,11 +22,11 @@ export interface FieldCondition {
 }
 
 /** The declared options from which a missing value can be inferred. */
-interface DeclaredFacts {
+type DeclaredFacts = {
   readonly executionCategory?: ExecutionCategory | undefined;
   readonly sideEffects?: readonly SideEffect[] | undefined;
   readonly costPerCall?: number | undefined;
-}
+};
 
 /** An axis with a fixed set of values. Every tool has exactly one value of each axis. */
 export interface AxisRow {
