@@ -64,7 +64,7 @@ const STEERINGS: readonly (readonly [about: string, pattern: RegExp, unless?: Re
   ],
   [
     'to give away secrets',
-    /\b(?:send|pass|includ|attach|append|put|paste|add|collect|suppl)(?:e|y|ing)?\b.*(?:\.env\b|\bprivate keys?|\bcredentials|\bpasswords|\bapi keys|\bsecrets|\boutput of `?env|\bhome folder|\bcookies of)/i,
+    /\b(?:send|pass|includ|attach|append|put|paste|add|collect|suppl)(?:e|y|ing)?\b(?!-).*(?:\.env\b|\bprivate keys?|\bcredentials|\bpasswords|\bapi keys|\bsecrets|\boutput of `?env|\bhome folder|\bcookies of)/i,
     /\b(?:not|never|avoid|without|lists|returns|example)\b/i,
   ],
   [

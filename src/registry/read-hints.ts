@@ -29,7 +29,7 @@ export async function readHints(
     throw invalidArgument(
       `an object of hints by tool name in ${name}`,
       hints,
-      'Write the file again with tooldex enrich.',
+      'Correct the file, or delete it and run tooldex enrich.',
     );
   return checkHints(hints, `hints in ${name}`);
 }

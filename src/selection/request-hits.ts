@@ -74,7 +74,7 @@ export function hitsFor(
         });
     }
   }
-  const first = whole.slice(0, WHOLE_FIRST);
+  const first = whole.slice(0, WHOLE_FIRST).map(({ entry }) => hits.get(entry)!);
   const isFirst = new Set(first.map(({ entry }) => entry));
   return [
     ...first,

@@ -46,6 +46,7 @@ describe('tooldex enrich', () => {
       ['order_status', 'stop_order'],
     ]);
     expect(readFileSync(join(cwd, 'tooldex.hints.json'), 'utf8')).toBe(stale);
+    expect((await tooldex(['lint', '--json'], { cwd, tools })).out).toContain('"stale-hints"');
   });
 
   it('with --dry-run prints the number of tokens, and calls no model', async () => {
@@ -65,6 +66,18 @@ describe('tooldex enrich', () => {
     expect([code, err]).toEqual([1, expect.stringContaining('stop_order')]);
     const written = JSON.parse(readFileSync(join(cwd, 'tooldex.hints.json'), 'utf8')) as object;
     expect(Object.keys(written)).toEqual(['order_status']);
+  });
+
+  it.each([
+    ['throws', `export default async function* () { throw new Error('quota exceeded'); }`, 1],
+    ['answers nothing', 'export default async function* () {}', 1],
+    ['is no generator', `export default async () => '{}'`, 1],
+    ['is missing', 'export const model = 1;', 2],
+  ])('reports a model that %s, and writes nothing', async (_, source, code) => {
+    const { cwd, result } = enrich({ 'model.mjs': source }, '--model', './model.mjs');
+    const ended = await result;
+    expect([ended.code, ended.err]).toEqual([code, expect.not.stringContaining('bug')]);
+    expect(existsSync(join(cwd, 'tooldex.hints.json'))).toBe(false);
   });
 
   it('without a model explains what to pass', async () => {

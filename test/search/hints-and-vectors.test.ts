@@ -31,6 +31,14 @@ describe('hints', () => {
     });
   });
 
+  it('serve the second wish of a request', () => {
+    const { tools } = selectTools(registryWith({ hints }), {
+      text: 'delete message 18 and then announce it',
+      maxTools: 2,
+    });
+    expect(tools.find(({ toolName }) => toolName === 'post_message')?.reason).toBe('search');
+  });
+
   it("aren't part of a tool: entries, keyword scores, and what models see stay the same", () => {
     const [plain, hinted] = [registryWith(), registryWith({ hints })];
     expect(hinted.require('post_message').digest).toBe(plain.require('post_message').digest);
@@ -55,6 +63,13 @@ describe('hints', () => {
     expect([stale(withDigest(digest)), stale(withDigest('0'.repeat(64)))]).toEqual([
       [],
       ['post_message'],
+    ]);
+  });
+
+  it('may be requests that mention credentials', () => {
+    const requests = ['My add-on needs credentials after the redirect'];
+    expect(found(registryWith({ hints: { post_message: { requests } } }), 'redirect')).toEqual([
+      'post_message',
     ]);
   });
 

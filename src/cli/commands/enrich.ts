@@ -1,7 +1,9 @@
-import { resolve } from 'node:path';
+import { mkdir } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
 import { languageModelStep } from '../../chat/language-model-step.js';
 import type { LanguageModel, ModelStep } from '../../chat/model-step.js';
-import { compareText } from '../../core/plain-data.js';
+import { isToolError, ToolError } from '../../core/errors.js';
+import { compareText, describeValue } from '../../core/plain-data.js';
 import { HINTS_FILE, readHints } from '../../registry/read-hints.js';
 import type { CheckedHints } from '../../search/tool-hints.js';
 import { importModel } from '../chat/import-model.js';
@@ -9,6 +11,7 @@ import { MODELS } from '../chat/demo-model.js';
 import { command, print, type Context } from '../command/command.js';
 import { flag, text, TOOL_OPTIONS, type Values } from '../command/options.js';
 import { batchesOf, tokensOf, toolsToEnrich, writeHints } from '../enrich/hint-writer.js';
+import { projectFolderOf } from '../load/lint-settings.js';
 import { withTools } from '../load/load-registry.js';
 import { replaceFile } from '../load/replace-file.js';
 import { EXIT } from '../terminal/exit-codes.js';
@@ -34,8 +37,10 @@ export const commands = {
     ],
     notes: MODELS,
     run: (context) =>
-      withTools({ ...context, options: { ...context.options, hints: undefined } }, {}, (loaded) =>
-        enrich(context, [...loaded.registry]),
+      withTools(
+        { ...context, options: { ...context.options, hints: undefined } },
+        { bundled: 'never' },
+        (loaded) => enrich(context, [...loaded.registry]),
       ),
   }),
 };
@@ -45,7 +50,10 @@ async function enrich(
   tools: Parameters<typeof toolsToEnrich>[0],
 ): Promise<number> {
   const { cwd, options, terminal } = context;
-  const file = resolve(cwd, options.hints ?? HINTS_FILE);
+  const file =
+    options.hints === undefined
+      ? join(await projectFolderOf(cwd), HINTS_FILE)
+      : resolve(cwd, options.hints);
   let hints = await existingHints(file);
   const waiting = toolsToEnrich(tools, hints);
   const batches = batchesOf(waiting);
@@ -66,23 +74,31 @@ async function enrich(
     return options.check && waiting.length > 0 ? EXIT.findings : EXIT.ok;
   }
   const step = await modelOf(context);
+  await mkdir(dirname(file), { recursive: true });
   const stop = new AbortController();
   const unwritten = [];
   let done = 0;
   for (const batch of batches) {
-    const written = await writeHints(step, batch, stop.signal);
+    const written = await writeHints(step, batch, stop.signal).catch(failure);
     unwritten.push(...written.unwritten);
     hints = { ...hints, ...written.hints };
     // Written after each answer, so that a run that was interrupted goes on where it stopped.
     await replaceFile(file, textOf(hints));
     done += batch.length;
-    report(terminal, 'dim', 'written', `${done} of ${amountOf(waiting.length, 'tool')}`);
+    report(terminal, 'dim', 'asked for', `${done} of ${amountOf(waiting.length, 'tool')}`);
   }
   for (const { toolName, reason } of unwritten) report(terminal, 'red', toolName, reason);
   print(context, { ...plan, unwritten }, () => [
-    `Hints of ${amountOf(waiting.length - unwritten.length, 'tool')} are in ${options.hints ?? HINTS_FILE}. Read them before you commit the file.`,
+    `Wrote the hints of ${waiting.length - unwritten.length} of ${amountOf(waiting.length, 'tool')} to ${options.hints ?? HINTS_FILE}. Read them before you commit the file.`,
   ]);
   return unwritten.length === 0 ? EXIT.ok : EXIT.findings;
+}
+
+/** Reports an error of the model as such. Hints that were written before it are kept. */
+function failure(cause: unknown): never {
+  if (isToolError(cause)) throw cause;
+  const reason = cause instanceof Error ? cause.message : describeValue(cause);
+  throw new ToolError('MODEL_FAILED', `The model failed: ${reason}`, { cause });
 }
 
 async function existingHints(file: string): Promise<CheckedHints> {
@@ -97,6 +113,10 @@ async function modelOf(context: Context<Values<typeof OPTIONS>>): Promise<ModelS
       'Expected --model, the model that writes the hints. To see the cost, pass --dry-run.',
     );
   const imported = await importModel(model, context);
+  if (imported === undefined || imported === null)
+    throw wrongUsage(
+      `Expected ${model} to export a model of the AI SDK, or a function, got ${String(imported)}. Write export default.`,
+    );
   return typeof imported === 'function'
     ? (imported as ModelStep)
     : languageModelStep(imported as LanguageModel, {});

@@ -4,6 +4,7 @@ import { inManifestKeys } from '../../capability/manifest/define-entry.js';
 import { loadManifest } from '../../capability/manifest/load-manifest.js';
 import {
   lintEach,
+  staleHints,
   withSeverities,
   type LintFinding,
   type LintRules,
@@ -91,7 +92,7 @@ function lintLoaded({ registry, owned }: LoadedRegistry, rules: LintRules): read
     // A persona's tool replaces the shared tool with the same name.
     meet: (a, b) => a.name !== b.name && (a.owner === b.owner || a.owner === '' || b.owner === ''),
   });
-  return withSeverities(found.flat(), rules);
+  return withSeverities([...found.flat(), ...staleHints(registry)], rules);
 }
 
 /** Returns the lines on which the tools in manifests start, by file and name. */

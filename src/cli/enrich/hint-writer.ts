@@ -1,6 +1,6 @@
 import type { ModelStep } from '../../chat/model-step.js';
-import { isToolError } from '../../core/errors.js';
-import { isPlainObject } from '../../core/plain-data.js';
+import { isToolError, ToolError } from '../../core/errors.js';
+import { describeValue, isPlainObject } from '../../core/plain-data.js';
 import { checkHints, textDigest, type CheckedHints } from '../../search/tool-hints.js';
 import { estimateTokens } from '../../tool/render-tool.js';
 import type { ToolEntry } from '../../tool/tool-definition.js';
@@ -32,7 +32,8 @@ export function toolsToEnrich(
 ): readonly ToolEntry[] {
   return [...tools].filter((entry) => {
     const hint = Object.hasOwn(hints, entry.name) ? hints[entry.name] : undefined;
-    return hint === undefined || (hint.of !== undefined && hint.of !== textDigest(entry));
+    if (hint === undefined || hint.keywords.length + hint.requests.length === 0) return true;
+    return hint.of !== undefined && hint.of !== textDigest(entry);
   });
 }
 
@@ -96,13 +97,22 @@ async function textOf(step: ModelStep, prompt: string, signal: AbortSignal): Pro
     ...{ system: INSTRUCTIONS, tools: [], toolChoice: 'none' as const, stream: false, signal },
     messages: [{ role: 'user' as const, content: prompt }],
   };
-  for await (const part of step(request)) {
+  const parts = step(request) as Partial<ReturnType<ModelStep>> | undefined;
+  if (parts?.[Symbol.asyncIterator] === undefined)
+    throw new ToolError(
+      'MODEL_FAILED',
+      `Expected the model's function to return an async iterable of parts, got ${describeValue(parts)}. Write an async function* that yields { type: 'answer', message, finishReason }.`,
+    );
+  for await (const part of parts as ReturnType<ModelStep>) {
     if (part.type !== 'answer') continue;
     const { content } = part.message;
     if (typeof content === 'string') return content;
     return content.map((each) => (each.type === 'text' ? each.text : '')).join('');
   }
-  return '';
+  throw new ToolError(
+    'MODEL_FAILED',
+    "Expected an answer of the model, got none before it ended. Yield { type: 'answer', message, finishReason }.",
+  );
 }
 
 /** Returns the JSON object in an answer. Models like to put a fence or a sentence around it. */

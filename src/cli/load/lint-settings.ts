@@ -92,6 +92,12 @@ export async function toolPlacesFor(cwd: string): Promise<ToolPlaces> {
   });
 }
 
+/** Returns the folder of the nearest `tooldex.config.json`, or `cwd`. Hints are read from there. */
+export async function projectFolderOf(cwd: string): Promise<string> {
+  const settings = await settingsAbove(cwd);
+  return settings === undefined ? cwd : dirname(join(cwd, settings[0]));
+}
+
 function rulesIn(name: string, text: string): LintRules {
   return read(name, text, ({ lint }) => checkLintOptions({ rules: lint.rules }).rules ?? {});
 }

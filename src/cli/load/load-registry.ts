@@ -14,7 +14,7 @@ import { amountOf } from '../terminal/table.js';
 import { paint, placeText, plainLine, report, type Terminal } from '../terminal/terminal.js';
 import { wrongUsage } from '../terminal/wrong-usage.js';
 import type { ResolveInstance } from '../../tool/find-definitions.js';
-import { toolPlacesFor } from './lint-settings.js';
+import { projectFolderOf, toolPlacesFor } from './lint-settings.js';
 import type { LoadedRegistry } from './loaded-registry.js';
 import { withProgress } from './with-progress.js';
 
@@ -97,7 +97,10 @@ export async function loadRegistry(
     throw wrongUsage(
       'Expected tools of yours, got none. Name their files with --tools "src/tools/**/*.ts", or as "tools" in tooldex.config.json.',
     );
-  const own = await readHints(options.hints, cwd);
+  const own = await readHints(
+    options.hints,
+    options.hints === undefined ? await projectFolderOf(cwd) : cwd,
+  );
   const hints = isBundled
     ? { ...(await import('../../../tools/index.js')).defaultToolHints, ...own }
     : own;

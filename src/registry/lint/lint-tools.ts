@@ -176,7 +176,8 @@ function unknownNames(
   );
 }
 
-function staleHints(registry: ToolMetadataRegistry): readonly LintFinding[] {
+/** Returns a finding for each tool whose hints were written for another text. */
+export function staleHints(registry: ToolMetadataRegistry): readonly LintFinding[] {
   return [...registry.getToolsWithStaleHints()].map((toolName) =>
     Object.freeze({
       rule: 'stale-hints',
