@@ -59,11 +59,12 @@ export type {
   PendingManualCall,
   PendingQuestion,
   Policy,
+  StoredPending,
   ToolCall,
   ToolOutcome,
 } from './safety/calls.js';
 export { fromStore } from './safety/from-store.js';
-export type { Grant } from './safety/grants.js';
+export type { Grant, GrantChoice } from './safety/grants.js';
 export type { Preview } from './core/preview.js';
 export type { Flow } from './core/flow.js';
 export type { ToolEvent } from './core/tool-event.js';
@@ -71,6 +72,7 @@ export type { DecidedCall } from './execution/call-judge.js';
 export type { Clock } from './core/clock.js';
 export { planExecution, type ExecutionPlan } from './execution/plan-execution.js';
 export type { Around } from './execution/around.js';
+export type { AbandonedCall } from './execution/places.js';
 export type { TypedOutcome } from './execution/typed-outcome.js';
 export { ToolExecutor } from './execution/tool-executor.js';
 export type {

@@ -361,7 +361,7 @@ const THROWN: readonly (readonly [
   [
     'search(text, { max })',
     () => js.registry().search('read', { max: 5 }),
-    'got "max". Known options: limit, filter.',
+    'got "max". Known options: limit, filter, vector.',
   ],
   [
     'selectTools(registry, { max })',

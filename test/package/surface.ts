@@ -48,6 +48,7 @@ export const SURFACE: Readonly<Record<string, EntrySurface>> = {
       'toolsFromJson',
     ],
     types: [
+      'AbandonedCall',
       'Around',
       'AskUserOptions',
       'Budget',
@@ -63,6 +64,7 @@ export const SURFACE: Readonly<Record<string, EntrySurface>> = {
       'ExecutionPlan',
       'Flow',
       'Grant',
+      'GrantChoice',
       'InputOf',
       'Issue',
       'JsonSchema',
@@ -88,6 +90,7 @@ export const SURFACE: Readonly<Record<string, EntrySurface>> = {
       'Selection',
       'SelectionRequest',
       'StandardSchema',
+      'StoredPending',
       'Telemetry',
       'ToolCall',
       'ToolClassDecorator',
@@ -170,6 +173,7 @@ export const SURFACE: Readonly<Record<string, EntrySurface>> = {
       'UrlWall',
       'WriteFile',
       'createDefaultTools',
+      'defaultToolHints',
     ],
     types: [
       'CheckedUrl',

@@ -48,7 +48,7 @@ describe('invalid options of the tool search', () => {
       { name: 'two words' },
       { maxDanger: 'extreme' },
       { filter: { danger: 'low' } },
-      { include: ['a'] },
+      { include: 'a' },
       { bogus: 1 },
     ];
     for (const options of wrong) {
