@@ -25,7 +25,7 @@ export interface Effect extends CallEffect {
   readonly via: readonly string[];
 }
 
-/** What reading and changing each kind of thing is called. */
+/** The words for reading and changing each kind of thing. */
 const DOING: Readonly<Record<EffectKind, readonly [read: string, write: string]>> = {
   files: ['reads files', 'changes files'],
   network: ['reads from a service', 'changes something at a service'],

@@ -158,41 +158,29 @@ export class SearchIndex {
   /**
    * Ranks the best tools by words together with the most similar tools. A score is the tool's
    * share of the best score by words, plus 0.6 × its similarity, scaled so that the least similar of
-   * these tools gets 0 and the most similar gets 1.
+   * these tools gets 0 and the most similar gets 1. The scale is that of all tools, so a tool's score
+   * doesn't depend on `accept`.
    */
   #findWithMeaning(text: string, vector: Vector, limit: number, accept: Accept): readonly Found[] {
     const vectors = this.#vectors ?? new VectorIndex({});
     const asked = vectors.read(vector);
-    const together = Math.max(limit, RANKED_TOGETHER);
-    const found = new Map(
-      this.find(text, together, accept).best.map((each) => [each.entry, each.result]),
+    const similarityOf = (entry: ToolEntry) => vectors.similarity(asked, entry);
+    const together = (count: number, accept: Accept) => {
+      const byWords = this.find(text, count, accept).best;
+      const results = new Map(byWords.map(({ entry, result }) => [entry, result]));
+      for (const entry of vectors.nearest(asked, count, accept))
+        if (!results.has(entry)) results.set(entry, notByWords(entry));
+      return results;
+    };
+    const scale = scaleOf(
+      together(RANKED_TOGETHER, () => true),
+      similarityOf,
     );
-    const best = Math.max(...[...found.values()].map(({ score }) => score));
-    for (const entry of vectors.nearest(asked, together, accept))
-      if (!found.has(entry)) found.set(entry, notByWords(entry));
-    const similarities = new Map(
-      [...found.keys()].map((entry) => [entry, vectors.similarity(asked, entry)]),
-    );
-    const compared = [...similarities.values()].filter((each) => each !== undefined);
-    const least = Math.min(...compared);
-    const range = Math.max(...compared) - least || 1;
-    return [...found]
-      .map(([entry, result]): Found => {
-        const similarity = similarities.get(entry);
-        if (similarity === undefined)
-          return { entry, result: Object.freeze({ ...result, score: result.score / best }) };
-        const byWords = result.score === 0 ? 0 : result.score / best;
-        return {
-          entry,
-          result: Object.freeze({
-            ...result,
-            score: byWords + (MEANING * (similarity - least)) / range,
-            explanation: [result.explanation, `meaning ${similarity.toFixed(2)}`]
-              .filter(Boolean)
-              .join('; '),
-          }),
-        };
-      })
+    return [...together(Math.max(limit, RANKED_TOGETHER), accept)]
+      .map(([entry, result]) => ({
+        entry,
+        result: withMeaning(result, similarityOf(entry), scale),
+      }))
       .filter(({ result }) => result.score > 0)
       .sort((a, b) => b.result.score - a.result.score || byPriorityAndName(a.entry, b.entry))
       .slice(0, limit);
@@ -239,6 +227,43 @@ function notByWords({ name }: ToolEntry): SearchResult {
     truncated: false,
     explanation: '',
   };
+}
+
+/** The best score by words, and the similarities of the least and the most similar tool. */
+interface Scale {
+  readonly best: number;
+  readonly least: number;
+  readonly most: number;
+}
+
+function scaleOf(
+  results: ReadonlyMap<ToolEntry, SearchResult>,
+  similarityOf: (entry: ToolEntry) => number | undefined,
+): Scale {
+  const similarities = [...results.keys()].flatMap((entry) => similarityOf(entry) ?? []);
+  return {
+    best: Math.max(...[...results.values()].map(({ score }) => score)),
+    least: Math.min(...similarities),
+    most: Math.max(...similarities),
+  };
+}
+
+/** Adds a tool's meaning to its score by words. */
+function withMeaning(
+  result: SearchResult,
+  similarity: number | undefined,
+  { best, least, most }: Scale,
+): SearchResult {
+  const byWords = result.score === 0 ? 0 : result.score / best;
+  if (similarity === undefined) return Object.freeze({ ...result, score: byWords });
+  const scaled = most === least ? 0 : Math.max(0, (similarity - least) / (most - least));
+  return Object.freeze({
+    ...result,
+    score: byWords + MEANING * scaled,
+    explanation: [result.explanation, `meaning ${similarity.toFixed(2)}`]
+      .filter(Boolean)
+      .join('; '),
+  });
 }
 
 function byPriorityAndName(a: ToolEntry, b: ToolEntry): number {

@@ -1,3 +1,4 @@
+import { LIMITS } from '../core/limits.js';
 import type { ToolMetadataRegistry } from '../registry/tool-metadata-registry.js';
 import type { SearchResult } from '../search/search-index.js';
 import type { ToolEntry } from '../tool/tool-definition.js';
@@ -21,70 +22,87 @@ const CLAUSE_SHARE = 0.8;
 const MOST_CLAUSES = 8;
 /** Matches the ends of sentences and lines, and the words that join two wishes. */
 const CLAUSE_END =
-  /(?<=[\p{L}\p{M}\p{N}"”')\]])[.!?]+(?=\s)|[。！？]|;\s|\n|,?\s+(?:and then|and also|then also|after that|afterwards|also)\b[:,]?/iu;
+  /(?<=[\p{L}\p{M}\p{N}"”')\]])[.!?]+(?=\s)|[。！？]|;\s|\n|,?\s{1,8}(?:and then|and also|then also|after that|afterwards|also)\b[:,]?/iu;
 
 /**
  * Returns the tools that match a request, best first.
  *
  * A request with several wishes is searched for as a whole, and clause by clause. First are the best
- * five hits for the whole. All others are ordered by their score for the whole or, if that's
- * higher, for one clause. A clause's best hit counts 0.8 times as much as the best hit for the whole.
+ * five hits for the whole that can be offered. All others are ordered by their score for the whole or,
+ * if that's higher, for one clause. A clause's best hit counts 0.8 times as much as the best hit for
+ * the whole.
  *
  * @param isOffered Returns true for tools that can be offered.
  * @param alwaysScored The names of tools that are offered anyway. The search provides their scores.
  */
 export function hitsFor(
   registry: ToolMetadataRegistry,
+  asked: CheckedRequest,
+  isOffered: (entry: ToolEntry) => boolean,
+  alwaysScored: ReadonlySet<string>,
+): readonly Hit[] {
+  const whole = hitsForWhole(registry, asked, isOffered, alwaysScored);
+  const clauses = clausesOf(asked.text);
+  if (clauses.length < 2) return whole;
+  const offered = whole.filter(({ entry }) => isOffered(entry));
+  const hits = new Map(whole.map((hit) => [hit.entry, hit]));
+  for (const clause of clauses)
+    for (const hit of hitsForClause(registry, asked, clause, offered[0]?.score ?? 1, isOffered))
+      if (hit.score > (hits.get(hit.entry)?.score ?? 0)) hits.set(hit.entry, hit);
+  const first = new Set(offered.slice(0, WHOLE_FIRST).map(({ entry }) => entry));
+  const others = [...hits.values()].filter(({ entry }) => !first.has(entry)).sort(byRelevance);
+  return [...[...first].map((entry) => hits.get(entry)!), ...others];
+}
+
+function hitsForWhole(
+  registry: ToolMetadataRegistry,
   { text, maxTools, vector }: CheckedRequest,
   isOffered: (entry: ToolEntry) => boolean,
   alwaysScored: ReadonlySet<string>,
 ): readonly Hit[] {
-  const limit = Math.max(1, maxTools) * WANTED;
   const results = new Map<string, SearchResult>();
-  const search = (limit: number, filter?: (entry: ToolEntry) => boolean) => {
-    const found = registry.search(text, {
-      limit,
-      ...(filter && { filter }),
-      ...(vector && { vector }),
-    });
+  const search = (limit: number, filter: (entry: ToolEntry) => boolean) => {
+    const found = registry.search(text, { limit, filter, ...(vector && { vector }) });
     for (const each of found) results.set(each.toolName, each);
     return found.length;
   };
+  const limit = limitOf(maxTools);
   // The first search also finds forbidden tools, so that they're reported.
-  if (search(limit) === limit) {
+  if (search(limit, () => true) === limit) {
     search(limit, (entry) => !alwaysScored.has(entry.name) && isOffered(entry));
-    const unscored = [...alwaysScored].filter((name) => !results.has(name));
-    if (unscored.length > 0) search(unscored.length, ({ name }) => unscored.includes(name));
+    const unscored = new Set([...alwaysScored].filter((name) => !results.has(name)));
+    if (unscored.size > 0) search(unscored.size, ({ name }) => unscored.has(name));
   }
-  const whole = [...results.values()].map((result) => hitOf(registry, result)).sort(byRelevance);
-  const clauses = clausesOf(text);
-  if (clauses.length < 2) return whole;
-  const hits = new Map(whole.map((hit) => [hit.entry, hit]));
-  const best = whole[0]?.score ?? 1;
-  for (const clause of clauses) {
-    const found = registry.search(clause, { limit, filter: isOffered });
-    for (const { toolName, score, explanation } of found) {
-      const entry = registry.require(toolName);
-      const share = (CLAUSE_SHARE * best * score) / found[0]!.score;
-      if (share > (hits.get(entry)?.score ?? 0))
-        hits.set(entry, {
-          entry,
-          score: share,
-          explanation: `for ${JSON.stringify(shortened(clause))}: ${explanation}`,
-        });
-    }
-  }
-  const first = whole.slice(0, WHOLE_FIRST).map(({ entry }) => hits.get(entry)!);
-  const isFirst = new Set(first.map(({ entry }) => entry));
-  return [
-    ...first,
-    ...[...hits.values()].filter(({ entry }) => !isFirst.has(entry)).sort(byRelevance),
-  ];
+  return [...results.values()].map((result) => hitOf(registry, result)).sort(byRelevance);
+}
+
+/** Returns the hits for a clause. @param best The best score for the whole request. */
+function hitsForClause(
+  registry: ToolMetadataRegistry,
+  { maxTools }: CheckedRequest,
+  clause: string,
+  best: number,
+  isOffered: (entry: ToolEntry) => boolean,
+): readonly Hit[] {
+  const found = registry.search(clause, { limit: limitOf(maxTools), filter: isOffered });
+  return found.map((result) => {
+    const { entry, score, explanation } = hitOf(registry, result);
+    return {
+      entry,
+      score: (CLAUSE_SHARE * best * score) / found[0]!.score,
+      explanation: `for ${JSON.stringify(shortened(clause))}: ${explanation}`,
+    };
+  });
+}
+
+function limitOf(maxTools: number): number {
+  return Math.max(1, maxTools) * WANTED;
 }
 
 /** Splits a request into its sentences, lines, and wishes joined by words such as "and then". */
 function clausesOf(text: string): readonly string[] {
   return text
+    .slice(0, LIMITS.queryLength)
     .split(CLAUSE_END)
     .map((clause) => clause.trim())
     .filter((clause) => clause !== '')

@@ -39,6 +39,17 @@ describe('hints', () => {
     expect(tools.find(({ toolName }) => toolName === 'post_message')?.reason).toBe('search');
   });
 
+  it('serve the wishes of a request whose best hit is forbidden', () => {
+    const { tools } = selectTools(registryWith({ hints }), {
+      text: 'delete the message. announce channels',
+      exclude: ['delete_message'],
+    });
+    expect(tools.map(({ toolName, reason }) => [toolName, reason])).toEqual([
+      ['post_message', 'search'],
+      ['list_channels', 'search'],
+    ]);
+  });
+
   it("aren't part of a tool: entries, keyword scores, and what models see stay the same", () => {
     const [plain, hinted] = [registryWith(), registryWith({ hints })];
     expect(hinted.require('post_message').digest).toBe(plain.require('post_message').digest);
@@ -117,6 +128,15 @@ describe('vectors', () => {
     expect(scores[0]).toEqual(['delete_message', 1]);
     expect(scores[1]![0]).toBe('post_message');
     expect(scores[1]![1]).toBeGreaterThan(0.6);
+  });
+
+  it('give each tool the same score, whatever other tools a filter leaves', () => {
+    const registry = registryWith({ vectors });
+    const scoreIn = (filter?: object) =>
+      registry
+        .search('delete a message', { vector: [1, 0], ...filter })
+        .find(({ toolName }) => toolName === 'post_message')!.score;
+    expect(scoreIn({ filter: { name: 'post_message' } })).toBe(scoreIn());
   });
 
   it('are ignored if they were computed for another text', () => {

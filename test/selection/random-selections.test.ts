@@ -233,8 +233,9 @@ function expectPrefix(
   { tools: all }: Selection,
   selection: Selection,
 ): void {
-  // HIGH tools that only filled remaining room aren't kept.
-  const previous = { tools: all.filter(({ reason }) => reason !== 'high_priority') };
+  // Tools that only filled the remaining space aren't kept.
+  const isFiller = (reason: string) => ['high_priority', 'weak_match'].includes(reason);
+  const previous = { tools: all.filter(({ reason }) => !isFiller(reason)) };
   const before = new Map(previous.tools.map((each) => [each.toolName, each]));
   const stayed = selection.tools.filter(({ toolName }) => before.has(toolName));
   expect(selection.tools.slice(0, stayed.length)).toEqual(stayed);

@@ -79,7 +79,7 @@ class Follower implements Followed {
   readonly unknowns: Unknown[] = [];
   usesKey = false;
   readonly #entered = new Set<Env>();
-  /** How often each function was entered. */
+  /** The number of times that each function was entered. */
   readonly #times = new Map<Node, number>();
   /** The calls on the way, with the code that each one runs. */
   readonly #path: { readonly at: Node; readonly code: Node }[] = [];

@@ -92,7 +92,7 @@ function compilerOf(program: Program): typeof ts {
   return require(library === undefined ? 'typescript' : join(folder, 'typescript.js')) as typeof ts;
 }
 
-/** What is known of a program, which is kept while the program is the same. */
+/** Results for a program, kept while the program is the same. */
 interface Kept {
   readonly evaluator: Evaluator;
   readonly found: Map<string, readonly Found[]>;

@@ -107,7 +107,7 @@ export const withDefault = <T>(option: Option<T | undefined>, value: NoInfer<T>)
 export const TOOL_OPTIONS = {
   tools: repeated(
     '<path>',
-    'load tools from a file, a folder or a quoted glob; can be repeated (default: the bundled tools)',
+    'load tools from a file, a folder or a quoted glob; can be repeated (default: the places in tooldex.config.json, or else the bundled tools)',
   ),
   manifests: text('<folder>', 'load tools from the manifests in a folder'),
   mcp: text(
@@ -115,18 +115,13 @@ export const TOOL_OPTIONS = {
     'load tools from the MCP servers in a settings file; if tooldex-pins.json is next to it, only approved tools',
   ),
   openapi: text('<file|url>', 'create a tool from each operation in an OpenAPI document'),
-  baseUrl: text('<url>', 'the base URL of the API (default: the first server in the document)', {
-    needs: ['openapi'],
-  }),
+  baseUrl: text('<url>', 'the base URL of the API (default: the first server in the document)'),
   auth: repeated(
     '<scheme=variable>',
     'the environment variable with the credential for a security scheme; can be repeated',
-    { needs: ['openapi'] },
   ),
   hints: text('<file>', 'words that find the tools (default: tooldex.hints.json, if it exists)'),
-  persona: text('<name>', 'see and call tools as this persona', {
-    needs: ['manifests', 'tools', 'mcp'],
-  }),
+  persona: text('<name>', 'see and call tools as this persona'),
 } satisfies Options;
 
 /** The sources that tools are loaded from. */

@@ -1,17 +1,25 @@
+import { existsSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
-import { dirname, join, resolve } from 'node:path';
+import { dirname } from 'node:path';
 import { languageModelStep } from '../../chat/language-model-step.js';
 import type { LanguageModel, ModelStep } from '../../chat/model-step.js';
 import { isToolError, ToolError } from '../../core/errors.js';
 import { compareText, describeValue } from '../../core/plain-data.js';
 import { HINTS_FILE, readHints } from '../../registry/read-hints.js';
 import type { CheckedHints } from '../../search/tool-hints.js';
+import type { ToolEntry } from '../../tool/tool-definition.js';
 import { importModel } from '../chat/import-model.js';
 import { MODELS } from '../chat/demo-model.js';
 import { command, print, type Context } from '../command/command.js';
 import { flag, text, TOOL_OPTIONS, type Values } from '../command/options.js';
-import { batchesOf, tokensOf, toolsToEnrich, writeHints } from '../enrich/hint-writer.js';
-import { projectFolderOf } from '../load/lint-settings.js';
+import {
+  batchesOf,
+  tokensOf,
+  toolsToEnrich,
+  writeHints,
+  type Unwritten,
+} from '../enrich/hint-writer.js';
+import { hintsFileFor } from '../load/lint-settings.js';
 import { withTools } from '../load/load-registry.js';
 import { replaceFile } from '../load/replace-file.js';
 import { EXIT } from '../terminal/exit-codes.js';
@@ -27,6 +35,8 @@ const OPTIONS = {
   check: flag('exit with 1 if hints are missing or stale. Made for CI', { excludes: ['dryRun'] }),
 };
 
+type EnrichContext = Context<Values<typeof OPTIONS>>;
+
 export const commands = {
   enrich: command({
     options: OPTIONS,
@@ -35,7 +45,9 @@ export const commands = {
       'enrich --mcp .mcp.json --dry-run',
       "enrich --tools 'src/tools/*.ts' --check",
     ],
-    notes: MODELS,
+    notes: `${MODELS}
+  The model is asked for up to 12 tools of one category at a time. It answers with JSON:
+  {"order_status": {"keywords": ["parcel"], "requests": ["where is my stuff"]}}`,
     run: (context) =>
       withTools(
         { ...context, options: { ...context.options, hints: undefined } },
@@ -46,50 +58,56 @@ export const commands = {
 };
 
 async function enrich(
-  context: Context<Values<typeof OPTIONS>>,
+  context: EnrichContext,
   tools: Parameters<typeof toolsToEnrich>[0],
 ): Promise<number> {
-  const { cwd, options, terminal } = context;
-  const file =
-    options.hints === undefined
-      ? join(await projectFolderOf(cwd), HINTS_FILE)
-      : resolve(cwd, options.hints);
-  let hints = await existingHints(file);
+  const { cwd, options } = context;
+  const file = await hintsFileFor(options.hints, cwd);
+  const hints = existsSync(file) ? await readHints(file) : {};
   const waiting = toolsToEnrich(tools, hints);
+  if (!options.check && !options.dryRun && waiting.length > 0)
+    return writeAll(context, waiting, hints, file);
   const batches = batchesOf(waiting);
   const plan = {
     tools: waiting.map(({ name }) => name),
     requests: batches.length,
     estimatedTokens: batches.reduce((sum, batch) => sum + tokensOf(batch), 0),
   };
-  if (options.check || options.dryRun || waiting.length === 0) {
-    print(context, plan, () => [
-      waiting.length === 0
-        ? 'Every tool has hints.'
-        : `${amountOf(waiting.length, 'tool')} without current hints: ${plan.tools.join(', ')}`,
-      ...(options.dryRun
-        ? [`${amountOf(plan.requests, 'request')}, about ${plan.estimatedTokens} tokens`]
-        : []),
-    ]);
-    return options.check && waiting.length > 0 ? EXIT.findings : EXIT.ok;
-  }
+  print(context, plan, function* () {
+    if (waiting.length === 0) return yield 'Every tool has hints.';
+    yield `${amountOf(waiting.length, 'tool')} without current hints: ${plan.tools.join(', ')}`;
+    if (options.dryRun)
+      yield `${amountOf(plan.requests, 'request')}, about ${plan.estimatedTokens} tokens`;
+  });
+  return options.check && waiting.length > 0 ? EXIT.findings : EXIT.ok;
+}
+
+/** Writes the file after each answer, so that a run that was interrupted goes on where it stopped. */
+async function writeAll(
+  context: EnrichContext,
+  waiting: readonly ToolEntry[],
+  before: CheckedHints,
+  file: string,
+): Promise<number> {
+  const { terminal, options } = context;
   const step = await modelOf(context);
   await mkdir(dirname(file), { recursive: true });
-  const stop = new AbortController();
-  const unwritten = [];
+  const unwritten: Unwritten[] = [];
+  let hints = before;
   let done = 0;
-  for (const batch of batches) {
-    const written = await writeHints(step, batch, stop.signal).catch(failure);
+  for (const batch of batchesOf(waiting)) {
+    const written = await writeHints(step, batch).catch(failure);
     unwritten.push(...written.unwritten);
     hints = { ...hints, ...written.hints };
-    // Written after each answer, so that a run that was interrupted goes on where it stopped.
     await replaceFile(file, textOf(hints));
     done += batch.length;
     report(terminal, 'dim', 'asked for', `${done} of ${amountOf(waiting.length, 'tool')}`);
   }
   for (const { toolName, reason } of unwritten) report(terminal, 'red', toolName, reason);
-  print(context, { ...plan, unwritten }, () => [
-    `Wrote the hints of ${waiting.length - unwritten.length} of ${amountOf(waiting.length, 'tool')} to ${options.hints ?? HINTS_FILE}. Read them before you commit the file.`,
+  const failed = new Set(unwritten.map(({ toolName }) => toolName));
+  const names = waiting.map(({ name }) => name).filter((name) => !failed.has(name));
+  print(context, { written: names, unwritten }, () => [
+    `Wrote the hints of ${names.length} of ${amountOf(waiting.length, 'tool')} to ${options.hints ?? HINTS_FILE}. Read them before you commit the file.`,
   ]);
   return unwritten.length === 0 ? EXIT.ok : EXIT.findings;
 }
@@ -101,12 +119,7 @@ function failure(cause: unknown): never {
   throw new ToolError('MODEL_FAILED', `The model failed: ${reason}`, { cause });
 }
 
-async function existingHints(file: string): Promise<CheckedHints> {
-  const { existsSync } = await import('node:fs');
-  return existsSync(file) ? readHints(file) : {};
-}
-
-async function modelOf(context: Context<Values<typeof OPTIONS>>): Promise<ModelStep> {
+async function modelOf(context: EnrichContext): Promise<ModelStep> {
   const { model } = context.options;
   if (model === undefined)
     throw wrongUsage(

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { CapabilityRegistry } from '../../capability/capability-registry.js';
 import { LOOPBACK_HOSTS } from '../../host/addresses.js';
 import { serve as serveHttp, type ServeOptions } from '../../http/serve.js';
@@ -12,9 +13,9 @@ import { command, type Context } from '../command/command.js';
 import { connectRedis, placeOf, REDIS_OPTIONS } from '../load/connect-redis.js';
 import { KEY_OPTIONS, readApprovalKey } from '../load/approval-key.js';
 import { importContext } from '../load/import-default.js';
-import { lintRulesFor } from '../load/lint-settings.js';
+import { hintsFileFor, lintRulesFor } from '../load/lint-settings.js';
 import { openMcpDiscovery } from '../load/load-mcp-tools.js';
-import { existingFolder, loadRegistry, reportProblems } from '../load/load-registry.js';
+import { existingFolder, loadRegistry, placesOf, reportProblems } from '../load/load-registry.js';
 import {
   amount,
   flag,
@@ -94,7 +95,8 @@ export const commands = {
         throw wrongUsage('--allow-approve only works with --approval-key-file.');
       const closing: Closing = [];
       try {
-        await serveCatalogue(context, closing);
+        const options = await placesOf(context.options, context.cwd);
+        await serveCatalogue({ ...context, options }, closing);
       } finally {
         for (const close of closing.reverse()) await close();
       }
@@ -118,9 +120,11 @@ async function serveCatalogue(context: ServeContext, closing: Closing): Promise<
   reportProblems(terminal, code?.problems ?? []);
   const discovery = mcp === undefined ? undefined : await openMcpDiscovery(context);
   closing.push(() => discovery?.close());
+  const hints = await hintsFileFor(options.hints, cwd);
   const capabilities = await CapabilityRegistry.load({
     tools: [...(code?.registry ?? [])].map(({ definition }) => definition),
     env: process.env,
+    ...(existsSync(hints) && { hints }),
     ...given({ root, sources: discovery?.sources(), health }),
   });
   closing.push(() => capabilities.close());

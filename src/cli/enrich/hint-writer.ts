@@ -20,7 +20,7 @@ Everything you write must fit its tool better than the other tools in the list, 
 Answer only with JSON: {"<name of the tool>": {"keywords": ["…"], "requests": ["…"]}}`;
 
 /** A tool whose hints couldn't be written, and why. */
-interface Unwritten {
+export interface Unwritten {
   readonly toolName: string;
   readonly reason: string;
 }
@@ -63,9 +63,8 @@ export function tokensOf(batch: readonly ToolEntry[]): number {
 export async function writeHints(
   step: ModelStep,
   batch: readonly ToolEntry[],
-  signal: AbortSignal,
 ): Promise<{ readonly hints: CheckedHints; readonly unwritten: readonly Unwritten[] }> {
-  const answer = await textOf(step, promptFor(batch), signal);
+  const answer = await textOf(step, promptFor(batch));
   const written = jsonIn(answer);
   const hints: Record<string, CheckedHints[string]> = {};
   const unwritten: Unwritten[] = [];
@@ -92,7 +91,8 @@ function promptFor(batch: readonly ToolEntry[]): string {
     .join('\n');
 }
 
-async function textOf(step: ModelStep, prompt: string, signal: AbortSignal): Promise<string> {
+async function textOf(step: ModelStep, prompt: string): Promise<string> {
+  const { signal } = new AbortController(); // Ctrl-C ends the process.
   const request = {
     ...{ system: INSTRUCTIONS, tools: [], toolChoice: 'none' as const, stream: false, signal },
     messages: [{ role: 'user' as const, content: prompt }],

@@ -1,11 +1,12 @@
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
-import { dirname, join, relative } from 'node:path';
+import { dirname, join, relative, resolve } from 'node:path';
 import { z } from 'zod';
 import { knowledge } from '../../audit/known/known-calls.js';
 import { isToolError } from '../../core/errors.js';
 import { checkOptions } from '../../core/options.js';
 import { without } from '../../core/plain-data.js';
+import { HINTS_FILE } from '../../registry/read-hints.js';
 import { checkLintOptions, type LintRules } from '../../registry/lint/lint-tools.js';
 import type { ToolPlaces } from '../command/options.js';
 import { wrongUsage } from '../terminal/wrong-usage.js';
@@ -92,10 +93,11 @@ export async function toolPlacesFor(cwd: string): Promise<ToolPlaces> {
   });
 }
 
-/** Returns the folder of the nearest `tooldex.config.json`, or `cwd`. Hints are read from there. */
-export async function projectFolderOf(cwd: string): Promise<string> {
-  const settings = await settingsAbove(cwd);
-  return settings === undefined ? cwd : dirname(join(cwd, settings[0]));
+/** Returns the path of the hints: the given file, or the usual one next to `tooldex.config.json`. */
+export async function hintsFileFor(file: string | undefined, cwd: string): Promise<string> {
+  if (file !== undefined) return resolve(cwd, file);
+  const [settings = ''] = (await settingsAbove(cwd)) ?? [];
+  return join(cwd, dirname(settings), HINTS_FILE);
 }
 
 function rulesIn(name: string, text: string): LintRules {

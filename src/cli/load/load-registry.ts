@@ -1,4 +1,4 @@
-import { statSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { relative, resolve, sep } from 'node:path';
 import type { CapabilityFinding } from '../../capability/manifest/manifest-issue.js';
 import type { CapabilityTool } from '../../capability/state/capability-items.js';
@@ -7,6 +7,7 @@ import type { LoadedTools, LoadProblem } from '../../load/load-tools.js';
 import type { OnElicit } from '../../mcp/connection/elicitation.js';
 import { readHints } from '../../registry/read-hints.js';
 import { ToolMetadataRegistry } from '../../registry/tool-metadata-registry.js';
+import type { CheckedHints } from '../../search/tool-hints.js';
 import type { Context } from '../command/command.js';
 import type { ToolPlaces } from '../command/options.js';
 import { EXIT } from '../terminal/exit-codes.js';
@@ -14,7 +15,7 @@ import { amountOf } from '../terminal/table.js';
 import { paint, placeText, plainLine, report, type Terminal } from '../terminal/terminal.js';
 import { wrongUsage } from '../terminal/wrong-usage.js';
 import type { ResolveInstance } from '../../tool/find-definitions.js';
-import { projectFolderOf, toolPlacesFor } from './lint-settings.js';
+import { hintsFileFor, toolPlacesFor } from './lint-settings.js';
 import type { LoadedRegistry } from './loaded-registry.js';
 import { withProgress } from './with-progress.js';
 
@@ -87,20 +88,14 @@ export async function loadRegistry(
   { terminal, cwd, imports, options }: LoadContext,
   { everyone = false, onElicit, resolve, bundled }: LoadChoice = {},
 ): Promise<LoadedRegistry> {
-  const places =
-    bundled === 'only' || namesPlace(options)
-      ? options
-      : { ...options, ...(await toolPlacesFor(cwd)) };
+  const places = bundled === 'only' ? options : await placesOf(options, cwd);
   const { tools: patterns, manifests, mcp, openapi, root } = places;
   const isBundled = !namesPlace(places);
   if (isBundled && bundled === 'never')
     throw wrongUsage(
       'Expected tools of yours, got none. Name their files with --tools "src/tools/**/*.ts", or as "tools" in tooldex.config.json.',
     );
-  const own = await readHints(
-    options.hints,
-    options.hints === undefined ? await projectFolderOf(cwd) : cwd,
-  );
+  const own = await loadHints(options.hints, cwd);
   const hints = isBundled
     ? { ...(await import('../../../tools/index.js')).defaultToolHints, ...own }
     : own;
@@ -167,6 +162,29 @@ export async function loadRegistry(
   discovery.follow(registry);
   problems.push(...served.problems);
   return { ...loaded, ...described, problems, fileOf, discovery, close: () => discovery.close() };
+}
+
+/** Reads the hints. The usual file may be missing, but a given one must exist. */
+async function loadHints(file: string | undefined, cwd: string): Promise<CheckedHints> {
+  const path = await hintsFileFor(file, cwd);
+  return file === undefined && !existsSync(path) ? {} : readHints(path);
+}
+
+/**
+ * Returns the options with the places in `tooldex.config.json`, unless the command line names one.
+ *
+ * @throws ToolError `INVALID_ARGUMENT` if an option belongs to a place that isn't named.
+ */
+export async function placesOf<O extends ToolPlaces>(options: O, cwd: string): Promise<O> {
+  const places = namesPlace(options) ? options : { ...options, ...(await toolPlacesFor(cwd)) };
+  const { baseUrl, auth, persona, openapi, manifests, tools, mcp } = places;
+  const needs = (option: string, others: string) =>
+    wrongUsage(`${option} only works with ${others}.`);
+  if (baseUrl !== undefined && openapi === undefined) throw needs('--base-url', '--openapi');
+  if (auth !== undefined && openapi === undefined) throw needs('--auth', '--openapi');
+  if (persona !== undefined && [manifests, tools, mcp].every((place) => place === undefined))
+    throw needs('--persona', '--manifests or --tools or --mcp');
+  return places;
 }
 
 function namesPlace({ tools, manifests, mcp, openapi }: ToolPlaces): boolean {
