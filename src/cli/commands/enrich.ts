@@ -74,8 +74,9 @@ async function enrich(
     estimatedTokens: batches.reduce((sum, batch) => sum + tokensOf(batch), 0),
   };
   print(context, plan, function* () {
-    if (waiting.length === 0) return yield 'Every tool has hints.';
-    yield `${amountOf(waiting.length, 'tool')} without current hints: ${plan.tools.join(', ')}`;
+    if (waiting.length === 0) yield 'Every tool has hints.';
+    else
+      yield `${amountOf(waiting.length, 'tool')} without current hints: ${plan.tools.join(', ')}`;
     if (options.dryRun)
       yield `${amountOf(plan.requests, 'request')}, about ${plan.estimatedTokens} tokens`;
   });
