@@ -70,6 +70,8 @@ const RANKED_TOGETHER = 100;
 /** The weight of the most similar meaning, compared with the best match by words. */
 const MEANING = 0.6;
 
+const acceptAll: Accept = () => true;
+
 /** Ranks tools using all their metadata. See docs/search-and-scoring.md. */
 export class SearchIndex {
   #index = new InvertedIndex((entry) => ({
@@ -123,14 +125,12 @@ export class SearchIndex {
   search(
     text: string,
     limit: number,
-    accept: Accept = () => true,
+    accept: Accept = acceptAll,
     vector?: Vector,
   ): readonly SearchResult[] {
-    const found =
-      vector === undefined
-        ? this.find(text, limit, accept).best
-        : this.#findWithMeaning(text, vector, limit, accept);
-    return found.map(({ result }) => result);
+    return vector === undefined
+      ? this.find(text, limit, accept).best.map(({ result }) => result)
+      : this.#findWithMeaning(text, vector, limit, accept);
   }
 
   /**
@@ -146,12 +146,15 @@ export class SearchIndex {
     readonly having: () => readonly ToolEntry[];
   } {
     const prepared = this.#prepare(text);
-    const { index, plan, candidates } = prepared;
-    const scorer = new DocumentScorer(plan, candidates.relatedRarities, index);
-    const best = bestDocuments(candidates, scorer, index, limit, accept);
     return {
-      best: best.map((each) => ({ entry: each.entry, result: explain(each, prepared) })),
-      having: () => [...candidates.documents].flatMap((document) => index.entry(document) ?? []),
+      best: bestOf(prepared, limit, accept).map((each) => ({
+        entry: each.entry,
+        result: explain(each, prepared),
+      })),
+      having: () =>
+        [...prepared.candidates.documents].flatMap(
+          (document) => prepared.index.entry(document) ?? [],
+        ),
     };
   }
 
@@ -161,29 +164,36 @@ export class SearchIndex {
    * these tools gets 0 and the most similar gets 1. The scale is that of all tools, so a tool's score
    * doesn't depend on `accept`.
    */
-  #findWithMeaning(text: string, vector: Vector, limit: number, accept: Accept): readonly Found[] {
+  #findWithMeaning(
+    text: string,
+    vector: Vector,
+    limit: number,
+    accept: Accept,
+  ): readonly SearchResult[] {
     const vectors = this.#vectors ?? new VectorIndex({});
     const asked = vectors.read(vector);
-    const similarityOf = (entry: ToolEntry) => vectors.similarity(asked, entry);
-    const together = (count: number, accept: Accept) => {
-      const byWords = this.find(text, count, accept).best;
-      const results = new Map(byWords.map(({ entry, result }) => [entry, result]));
-      for (const entry of vectors.nearest(asked, count, accept))
-        if (!results.has(entry)) results.set(entry, notByWords(entry));
-      return results;
-    };
-    const scale = scaleOf(
-      together(RANKED_TOGETHER, () => true),
-      similarityOf,
-    );
-    return [...together(Math.max(limit, RANKED_TOGETHER), accept)]
-      .map(([entry, result]) => ({
+    const prepared = this.#prepare(text);
+    const together = (count: number, accept: Accept): readonly Ranked[] => {
+      const byWords = new Map(bestOf(prepared, count, accept).map((each) => [each.entry, each]));
+      const byMeaning = vectors.nearest(asked, count, accept);
+      return [...new Set([...byWords.keys(), ...byMeaning])].map((entry) => ({
         entry,
-        result: withMeaning(result, similarityOf(entry), scale),
-      }))
-      .filter(({ result }) => result.score > 0)
-      .sort((a, b) => b.result.score - a.result.score || byPriorityAndName(a.entry, b.entry))
-      .slice(0, limit);
+        words: byWords.get(entry),
+        similarity: vectors.similarity(asked, entry),
+      }));
+    };
+    const ofAll = together(RANKED_TOGETHER, acceptAll);
+    const scoreOf = scorerWithin(ofAll);
+    const accepted =
+      accept === acceptAll && limit <= RANKED_TOGETHER
+        ? ofAll
+        : together(Math.max(limit, RANKED_TOGETHER), accept);
+    return accepted
+      .map((each) => ({ ...each, score: scoreOf(each) }))
+      .filter(({ score }) => score > 0)
+      .sort((a, b) => b.score - a.score || byPriorityAndName(a.entry, b.entry))
+      .slice(0, limit)
+      .map((each) => explainWithMeaning(each, prepared));
   }
 
   #hintsOf(entry: ToolEntry): readonly (readonly string[])[] {
@@ -217,6 +227,41 @@ function tellingWords({ terms }: Query): readonly string[] {
     .map(({ words }) => words[0]!);
 }
 
+function bestOf({ plan, candidates, index }: Prepared, limit: number, accept: Accept) {
+  const scorer = new DocumentScorer(plan, candidates.relatedRarities, index);
+  return bestDocuments(candidates, scorer, index, limit, accept);
+}
+
+/** A tool among the best by words (`words`), or by meaning, or both. */
+interface Ranked {
+  readonly entry: ToolEntry;
+  readonly words: ScoredDocument | undefined;
+  readonly similarity: number | undefined;
+}
+
+/** Returns a function that scores a tool by words and meaning, scaled to the given tools. */
+function scorerWithin(tools: readonly Ranked[]): (tool: Ranked) => number {
+  const best = Math.max(...tools.map(({ words }) => words?.score ?? 0));
+  const similarities = tools.flatMap(({ similarity }) => similarity ?? []);
+  const least = Math.min(...similarities);
+  const range = Math.max(...similarities) - least;
+  return ({ words, similarity }) =>
+    (words ? words.score / best : 0) +
+    (similarity === undefined || range === 0
+      ? 0
+      : MEANING * Math.max(0, (similarity - least) / range));
+}
+
+function explainWithMeaning(
+  { entry, words, similarity, score }: Ranked & { readonly score: number },
+  prepared: Prepared,
+): SearchResult {
+  const byWords = words ? explain(words, prepared) : notByWords(entry);
+  const meaning = similarity === undefined ? [] : [`meaning ${similarity.toFixed(2)}`];
+  const explanation = [byWords.explanation, ...meaning].filter(Boolean).join('; ');
+  return Object.freeze({ ...byWords, score, explanation });
+}
+
 /** The result for a tool that contains no word of the request. */
 function notByWords({ name }: ToolEntry): SearchResult {
   return {
@@ -227,43 +272,6 @@ function notByWords({ name }: ToolEntry): SearchResult {
     truncated: false,
     explanation: '',
   };
-}
-
-/** The best score by words, and the similarities of the least and the most similar tool. */
-interface Scale {
-  readonly best: number;
-  readonly least: number;
-  readonly most: number;
-}
-
-function scaleOf(
-  results: ReadonlyMap<ToolEntry, SearchResult>,
-  similarityOf: (entry: ToolEntry) => number | undefined,
-): Scale {
-  const similarities = [...results.keys()].flatMap((entry) => similarityOf(entry) ?? []);
-  return {
-    best: Math.max(...[...results.values()].map(({ score }) => score)),
-    least: Math.min(...similarities),
-    most: Math.max(...similarities),
-  };
-}
-
-/** Adds a tool's meaning to its score by words. */
-function withMeaning(
-  result: SearchResult,
-  similarity: number | undefined,
-  { best, least, most }: Scale,
-): SearchResult {
-  const byWords = result.score === 0 ? 0 : result.score / best;
-  if (similarity === undefined) return Object.freeze({ ...result, score: byWords });
-  const scaled = most === least ? 0 : Math.max(0, (similarity - least) / (most - least));
-  return Object.freeze({
-    ...result,
-    score: byWords + MEANING * scaled,
-    explanation: [result.explanation, `meaning ${similarity.toFixed(2)}`]
-      .filter(Boolean)
-      .join('; '),
-  });
 }
 
 function byPriorityAndName(a: ToolEntry, b: ToolEntry): number {

