@@ -37,13 +37,14 @@ describe('tooldex enrich', () => {
     expect((JSON.parse(out) as { search: unknown[] }).search).toHaveLength(2);
   });
 
-  it('with --check exits with 1 and lists the tools whose hints are missing or stale', async () => {
-    const stale = JSON.stringify({ order_status: { of: 'another text', keywords: ['parcel'] } });
+  it('with --check exits with 1 and lists missing, stale, and unused hints', async () => {
+    const hints = { order_status: { of: 'another text', keywords: ['parcel'] }, gone: {} };
+    const stale = JSON.stringify(hints);
     const { cwd, result } = enrich({ 'tooldex.hints.json': stale }, '--check', '--json');
     const { code, out } = await result;
-    expect([code, (JSON.parse(out) as { tools: string[] }).tools]).toEqual([
+    expect([code, JSON.parse(out)]).toMatchObject([
       1,
-      ['order_status', 'stop_order'],
+      { missing: ['stop_order'], stale: ['order_status'], unused: ['gone'] },
     ]);
     expect(readFileSync(join(cwd, 'tooldex.hints.json'), 'utf8')).toBe(stale);
     expect((await tooldex(['lint', '--json'], { cwd, tools })).out).toContain('"stale-hints"');

@@ -68,19 +68,31 @@ async function enrich(
   if (!options.check && !options.dryRun && waiting.length > 0)
     return writeAll(context, waiting, hints, file);
   const batches = batchesOf(waiting);
+  const names = waiting.map(({ name }) => name);
+  const isNamed = (name: string) => Object.hasOwn(hints, name);
+  const existing = new Set(tools.map(({ name }) => name));
   const plan = {
-    tools: waiting.map(({ name }) => name),
+    missing: names.filter((name) => !isNamed(name)),
+    stale: names.filter(isNamed),
+    unused: Object.keys(hints).filter((name) => !existing.has(name)),
     requests: batches.length,
     estimatedTokens: batches.reduce((sum, batch) => sum + tokensOf(batch), 0),
   };
   print(context, plan, function* () {
     if (waiting.length === 0) yield 'Every tool has hints.';
-    else
-      yield `${amountOf(waiting.length, 'tool')} without current hints: ${plan.tools.join(', ')}`;
+    yield* named(plan.missing, 'tool', 'without hints');
+    yield* named(plan.stale, 'tool', 'changed since the hints were written');
+    yield* named(plan.unused, 'hint', 'for unknown tools');
     if (options.dryRun)
       yield `${amountOf(plan.requests, 'request')}, about ${plan.estimatedTokens} tokens`;
   });
   return options.check && waiting.length > 0 ? EXIT.findings : EXIT.ok;
+}
+
+function named(names: readonly string[], noun: string, situation: string): readonly string[] {
+  return names.length === 0
+    ? []
+    : [`${amountOf(names.length, noun)} ${situation}: ${names.join(', ')}`];
 }
 
 /** Writes the file after each answer, so that a run that was interrupted goes on where it stopped. */
