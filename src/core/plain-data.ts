@@ -92,8 +92,27 @@ export function isError(value: unknown): value is Error {
   return value instanceof Error || Object.prototype.toString.call(value) === '[object Error]';
 }
 
-/** The maximum number of values in data that `isShownByJson` examines. */
+/** The maximum number of values that `isPlainJson` and `isShownByJson` examine. */
 const MOST_VALUES = 100_000;
+
+/**
+ * Returns true for plain data without anything that JSON would lose. Returns false if the data is
+ * too large or too deep to be sure.
+ */
+export function isPlainJson(value: unknown): boolean {
+  let left = MOST_VALUES;
+  const isPlain = (item: unknown, depth: number): boolean => {
+    if (typeof item !== 'object' || item === null)
+      return typeof item === 'number' ? Number.isFinite(item) : !LOST_TYPES.has(typeof item);
+    if (--left < 0 || depth >= MAX_DATA_DEPTH) return false;
+    if (Array.isArray(item)) return item.every((each) => isPlain(each, depth + 1));
+    if (!isPlainObject(item)) return false;
+    for (const key of Object.keys(item)) if (!isPlain(item[key], depth + 1)) return false;
+    return true;
+  };
+  return isPlain(value, 0);
+}
+const LOST_TYPES: ReadonlySet<string> = new Set(['function', 'symbol', 'bigint']);
 
 /**
  * Returns true if a value's JSON shows everything in it. JSON doesn't show getters, symbol keys,

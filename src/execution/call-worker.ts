@@ -20,7 +20,7 @@ import type { AcceptedCall } from './call-judge.js';
 import type { ExecutorFrame } from './executor-options.js';
 import type { Place, Places } from './places.js';
 import { aroundFailure, failure, readResult, thrownFailure } from './read-result.js';
-import type { RunningCall } from './running-call.js';
+import type { ApprovedCall, RunningCall } from './running-call.js';
 import { aborted, withDeadline, type Settled, type Stop } from './with-deadline.js';
 
 /** The delays are shorter than the backoff for providers, because a user is waiting. */
@@ -29,7 +29,7 @@ const RETRY_CAP_MS = 2_000;
 
 /** A call that's about to start. */
 export interface StartingCall extends AcceptedCall {
-  readonly isApproved: boolean;
+  readonly approved: ApprovedCall | undefined;
   readonly arounds: AroundStack;
   readonly place: Place;
 }
@@ -182,11 +182,11 @@ export class CallWorker {
   }
 
   #start(run: RunningCall, call: StartingCall, work: Work, stop: Stop, timeoutMs: number): unknown {
-    const { entry, input, raw, isApproved, arounds } = call;
+    const { entry, input, raw, approved, arounds } = call;
     const { execute } = entry.definition;
     const writes = isWriting(entry.accessMode);
     // An approval covers only a single start of a write.
-    const repeatable = isRepeatable(entry) && !(isApproved && writes);
+    const repeatable = isRepeatable(entry) && !(approved && writes);
     const key = writes
       ? (run.options.idempotencyKey ?? idempotencyKey(run, entry, raw))
       : undefined;

@@ -86,10 +86,10 @@ export function readOptions(options: ExecuteOptions): ExecuteOptions {
 }
 
 /** Names that model APIs use instead of `input` and `name`. */
-const MISNOMERS = {
-  input: ['arguments', 'args', 'parameters'],
-  name: ['toolName', 'tool', 'function'],
-};
+const MISNOMERS: readonly (readonly [string, readonly string[]])[] = [
+  ['input', ['arguments', 'args', 'parameters']],
+  ['name', ['toolName', 'tool', 'function']],
+];
 
 /**
  * @throws ToolError `TOOL_NOT_FOUND` if `call` isn't a call. `INVALID_INPUT` if its input has
@@ -107,7 +107,7 @@ export function assertCall(call: unknown): void {
           : 'Write execute({ id, name, input }). Use executeAll(calls) for several calls.',
       ),
     );
-  for (const [field, misnomers] of Object.entries(MISNOMERS)) {
+  for (const [field, misnomers] of MISNOMERS) {
     const misnomer = field in call ? undefined : misnomers.find((each) => each in call);
     if (misnomer !== undefined)
       throw new ToolError(

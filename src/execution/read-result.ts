@@ -1,5 +1,5 @@
 import { isToolError, type ToolError, type Issue } from '../core/errors.js';
-import { cloneFrozen, isError, isPlainObject, type Json } from '../core/plain-data.js';
+import { cloneFrozen, isError, isPlainJson, isPlainObject, type Json } from '../core/plain-data.js';
 import { publicMessage, withoutHosts } from '../core/public-message.js';
 import { compileJsonSchema } from '../json-schema/compile-json-schema.js';
 import type { OutcomeBody, PendingQuestion } from '../safety/calls.js';
@@ -126,9 +126,7 @@ function checkPlain(
   value: unknown,
   schema: object | undefined,
 ): Answered {
-  // Values of these types survive JSON unchanged.
-  const isSimple = typeof value === 'string' || typeof value === 'boolean' || value === null;
-  if (schema === undefined && isSimple) return { status: 'ok', value };
+  if (schema === undefined && isPlainJson(value)) return { status: 'ok', value };
   try {
     const { data } = plainValue(value);
     const issues = schema === undefined ? [] : answerIssues(schema, data);

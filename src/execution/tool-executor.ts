@@ -63,7 +63,7 @@ import { failure } from './read-result.js';
 import { runBatches } from './run-batches.js';
 import { RepeatGuard } from './repeat-guard.js';
 import { ResultCache } from './result-cache.js';
-import { NO_BATCH, RunningCall, type ApprovedCall, type Batch } from './running-call.js';
+import { NO_BATCH, RunningCall, type Batch } from './running-call.js';
 import { observeCall } from './telemetry.js';
 import { assertRegistered, type RunOptions, type TypedOutcome } from './typed-outcome.js';
 import { watchAnswers } from './watch-answers.js';
@@ -249,7 +249,7 @@ export class ToolExecutor {
     const arounds = this.#arounds.current;
     const work = () =>
       this.#places.within(entry, run.options.signal, (place) =>
-        this.#start(run, { ...call, approved, arounds, place }, judged),
+        this.#start(run, { entry, raw, input: call.input, approved, arounds, place }, judged),
       );
     return approved || entry.cacheTtlMs === undefined
       ? work()
@@ -269,13 +269,10 @@ export class ToolExecutor {
   /** Runs a call that has its place. Every line may end the call, and the approval is used last. */
   async #start(
     run: RunningCall,
-    {
-      approved,
-      ...call
-    }: Omit<StartingCall, 'isApproved'> & { approved?: ApprovedCall | undefined },
+    call: StartingCall,
     { decision, grant, question }: Judged,
   ): Promise<OutcomeBody> {
-    const { entry, raw, place } = call;
+    const { entry, raw, approved, place } = call;
     const { conversationId, onStart, signal } = run.options;
     assertSame(this.#frame, run, entry);
     if (approved && entry.preview) {
@@ -291,8 +288,7 @@ export class ToolExecutor {
     if (approved) await this.#asking.use(run, approved);
     assertWanted(signal, entry.name);
     if (conversationId !== undefined) this.#repeats.started(conversationId, entry, raw);
-    const isApproved = approved !== undefined;
-    const body = await this.#worker.run(run, { ...call, isApproved });
+    const body = await this.#worker.run(run, call);
     return body.status === 'ask_user' ? this.#asking.wait(run, entry, body.pending) : body;
   }
 

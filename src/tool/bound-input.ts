@@ -7,8 +7,13 @@ import { issueLine, type Path } from './input-issues.js';
 /** The maximum size of a call's input: 256 KiB of UTF-8 JSON, as produced by `JSON.stringify`. */
 const MAX_INPUT_BYTES = 262_144;
 
-/** The copies made here and their sizes in bytes. Prevents copying a copy again. */
-const COPIES = new WeakMap<object, number>();
+/**
+ * The values that were deeply frozen here, which can't change any more, and the sizes in bytes of
+ * copies, which don't need to be copied again.
+ */
+const SETTLED = new WeakMap<object, number>();
+/** The size of a value that isn't a copy. It needs to be copied. */
+const UNKNOWN_SIZE = Infinity;
 
 /**
  * Returns a deeply frozen copy of a call's input. The original is never read again, so the value
@@ -23,7 +28,7 @@ const COPIES = new WeakMap<object, number>();
  * 64 levels deep. `INVALID_INPUT` if it isn't plain data, or if reading it throws.
  */
 export function boundInput(input: unknown, maxBytes = MAX_INPUT_BYTES): Json {
-  const known = COPIES.get(input as object);
+  const known = SETTLED.get(input as object);
   if (known !== undefined && known <= maxBytes) return input as Json;
   let left = maxBytes;
   let refusal: ToolError | undefined;
@@ -83,10 +88,7 @@ export function boundInput(input: unknown, maxBytes = MAX_INPUT_BYTES): Json {
 
   try {
     const copied = copy(input === undefined ? {} : input);
-    if (typeof copied === 'object' && copied !== null) {
-      COPIES.set(copied, maxBytes - left);
-      SETTLED.add(copied);
-    }
+    if (typeof copied === 'object' && copied !== null) SETTLED.set(copied, maxBytes - left);
     return copied as Json;
   } catch (error) {
     // An error thrown by a getter or trap is the input's fault, even if it's a ToolError.
@@ -107,10 +109,14 @@ function addMember(target: Record<string, unknown>, key: string, value: unknown)
  * that are clearly too long.
  */
 function jsonBytesOf(text: string, most: number): number {
-  return text.length + 2 > most
+  return text.length + 2 > most || PLAIN_TEXT.test(text)
     ? text.length + 2
-    : new TextEncoder().encode(JSON.stringify(text)).length;
+    : utf8.encode(JSON.stringify(text)).length;
 }
+
+/** Text that takes one byte a character in JSON. */
+const PLAIN_TEXT = /^[ !#-[\]-~]*$/;
+const utf8 = new TextEncoder();
 
 function tooLarge(maxBytes: number): ToolError {
   return new ToolError(
@@ -154,9 +160,6 @@ function invalidAt(at: Path, message: string): ToolError {
   });
 }
 
-/** Deeply frozen values. A deeply frozen value can't change, so it doesn't need to be copied. */
-const SETTLED = new WeakSet<object>();
-
 /** Returns true if a value was frozen here and can't change any more. */
 export function isSettled(value: unknown): boolean {
   return SETTLED.has(value as object);
@@ -170,7 +173,7 @@ export function isSettled(value: unknown): boolean {
  */
 export function freezePlain<T>(value: T): T {
   if (!(Array.isArray(value) || isPlainObject(value)) || SETTLED.has(value)) return value;
-  SETTLED.add(Object.freeze(value));
+  SETTLED.set(Object.freeze(value), UNKNOWN_SIZE);
   Object.values(value).forEach(freezePlain);
   return value;
 }

@@ -59,7 +59,7 @@ export const commands = {
 
 async function enrich(
   context: EnrichContext,
-  tools: Parameters<typeof toolsToEnrich>[0],
+  tools: readonly ToolEntry[],
 ): Promise<number> {
   const { cwd, options } = context;
   const file = await hintsFileFor(options.hints, cwd);
