@@ -115,9 +115,6 @@ const bundled = new Set<string>();
 const bundleLibraries: NonNullable<Options['esbuildPlugins']>[number] = {
   name: 'bundle-libraries',
   setup: (build) => {
-    // The program is an ES module; a library of the command line cannot be CommonJS.
-    if (build.initialOptions.format === 'cjs')
-      delete (build.initialOptions.entryPoints as Record<string, string>)['cli'];
     // Commander is CommonJS, whose way to the modules of Node does not exist in an ES module.
     build.onLoad(
       { filter: /[\\/]node_modules[\\/]commander[\\/]lib[\\/]\w+\.js$/ },
@@ -234,7 +231,11 @@ export default defineConfig(({ dts }) => ({
   },
   esbuildPlugins: [embedPage, writeSchema, oneChunkForTheRoot, bundleLibraries],
   // Some libraries have their ES modules there only.
-  esbuildOptions: (options) => void (options.mainFields = ['module', 'main']),
+  esbuildOptions: (options, { format }) => {
+    options.mainFields = ['module', 'main'];
+    // The program is an ES module: a library of the command line cannot be CommonJS.
+    if (format === 'cjs') options.entryPoints = ENTRIES;
+  },
   // Bundlers and other runtimes tell built-in modules from packages by the prefix.
   removeNodeProtocol: false,
   splitting: true,

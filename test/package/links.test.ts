@@ -1,5 +1,5 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { posix } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { ROOT } from '../programs.js';
@@ -10,7 +10,7 @@ const [packed] = JSON.parse(
     encoding: 'utf8',
     stdio: ['ignore', 'pipe', 'ignore'],
   }),
-) as [{ readonly files: readonly { readonly path: string }[] }];
+) as [{ readonly size: number; readonly files: readonly { readonly path: string }[] }];
 const files = new Set(packed.files.map(({ path }) => path));
 const read = (file: string) => readFileSync(`${ROOT}/${file}`, 'utf8');
 const manifest = JSON.parse(read('package.json')) as {
@@ -50,7 +50,7 @@ describe("the package's pages", () => {
   });
 
   it.each([...files].filter((file) => file.endsWith('.md')))(
-    '%s links only to web addresses, and to files and headings in the package',
+    '%s links only to web addresses, to files and headings in the package, and to screenshots',
     (page) => {
       for (const link of linksOf(page)) {
         if (/^https:\/\//.test(link)) continue;
@@ -58,6 +58,8 @@ describe("the package's pages", () => {
         const target = path === '' ? page : posix.join(posix.dirname(page), path);
         const isThere =
           files.has(target) ||
+          // npm and GitHub show the repository's screenshots.
+          (target.endsWith('.png') && existsSync(`${ROOT}/${target}`)) ||
           (target.endsWith('/') && [...files].some((file) => file.startsWith(target)));
         expect(isThere, `${link} in ${page}`).toBe(true);
         if (anchor !== undefined) expect(anchorsOf(target), `${link} in ${page}`).toContain(anchor);
@@ -72,6 +74,8 @@ describe("the package's pages", () => {
     expect(projects).toHaveLength(5);
     for (const [, name] of projects) expect(name).toMatch(/^\[[\w ]+\]\(https:\/\//);
   });
+
+  it('the package has at most 2 MB', () => expect(packed.size).toBeLessThanOrEqual(2_000_000));
 
   it('README.md has more than ten links', () =>
     expect(linksOf('README.md').length).toBeGreaterThan(10));
