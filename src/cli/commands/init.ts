@@ -202,7 +202,8 @@ function nextSteps(project: Project): readonly string[] {
     missingDev.length > 0 && `npm install --save-dev ${missingDev.join(' ')}`,
     vitest8?.config !== undefined && `add ${DECORATORS} to ${vitest8.config}, for decorators`,
     `${run} tools/word-count.test.${extension}`,
-    ...['list', 'lint'].map((name) => `npx tooldex ${name} --tools tools/word-count.${extension}`),
+    'npx tooldex list',
+    'npx tooldex lint',
   ];
   return steps.filter((step) => step !== false);
 }
