@@ -5,7 +5,7 @@ import type { ToolEntry } from '../tool/tool-definition.js';
 import type { CheckedRequest } from './selection-request.js';
 
 /** A tool that matches the request, or a clause of it. */
-interface Hit {
+export interface Hit {
   readonly entry: ToolEntry;
   /** The score for the whole request, or a score for a clause in the same unit. */
   readonly score: number;

@@ -7,7 +7,7 @@ import { renderTool } from '../tool/render-tool.js';
 import type { ToolEntry } from '../tool/tool-definition.js';
 import { fitBudget, type Candidate, type Fitted } from './fit-budget.js';
 import { compilePermission, type Permission } from './permission.js';
-import { hitsFor } from './request-hits.js';
+import { hitsFor, type Hit } from './request-hits.js';
 import {
   checkRequest,
   requireRegistry,
@@ -141,79 +141,97 @@ interface Wishes {
 }
 
 function collectWishes(registry: ToolMetadataRegistry, asked: CheckedRequest): Wishes {
-  const refusalOf = compilePermission(registry, asked);
-  const wishes = new Map<string, Wish>();
-  const dropped: Dropped = new Map();
   const guaranteed = guaranteedOf(registry, asked);
+  const refusalOf = compilePermission(registry, asked);
   const isOffered = (entry: ToolEntry) =>
-    refusalOf(entry) === undefined && mismatchOf(entry, asked) === undefined;
-  const hits = hitsFor(
-    registry,
-    asked,
-    isOffered,
-    new Set([
-      ...guaranteed.map(({ entry }) => entry.name),
-      ...(asked.previous?.tools ?? []).map(({ toolName }) => toolName),
-    ]),
-  );
-  const scores = new Map(hits.map(({ entry, score }) => [entry, score]));
-  const scoreOf = (entry: ToolEntry) => scores.get(entry) ?? 0;
-  const wish = (
-    entry: ToolEntry,
-    reason: SelectionReason,
-    explanation: string,
-    guaranteed = false,
-  ) => {
-    if (wishes.has(entry.name)) return;
-    const refusal = refusalOf(entry);
-    if (refusal === undefined)
-      wishes.set(entry.name, {
-        entry,
-        reason,
-        guaranteed,
-        isFiller: isFilling(reason),
-        score: scoreOf(entry),
-        explanation,
-      });
-    else drop(dropped, entry.name, refusal.reason, refusal.explanation, scoreOf(entry));
-  };
+    (refusalOf(entry) ?? mismatchOf(entry, asked)) === undefined;
+  const previousNames = (asked.previous?.tools ?? []).map(({ toolName }) => toolName);
+  const names = [...guaranteed.map(({ entry }) => entry.name), ...previousNames];
+  const hits = rankHits(hitsFor(registry, asked, isOffered, new Set(names)), isOffered);
+  const list = new WishList(refusalOf, hits);
 
   // Unknown names in `exclude` are reported too, because a misspelled name excludes nothing.
   for (const name of [...asked.include, ...asked.exclude])
-    if (!registry.has(name)) drop(dropped, name, 'unknown', 'no tool has this name');
-  for (const { entry, reason, explanation } of guaranteed) wish(entry, reason, explanation, true);
+    if (!registry.has(name)) drop(list.dropped, name, 'unknown', 'no tool has this name');
+  for (const { entry, reason, explanation } of guaranteed)
+    list.add(entry, reason, explanation, true);
+  for (const { entry, explanation, isWeak } of hits)
+    if (!list.explainRefusal(entry, mismatchOf(entry, asked)) && !isWeak)
+      list.add(entry, 'search', explanation);
+  for (const [reason, entry] of relatedTools(registry, asked, hits.length > 0))
+    list.add(entry, reason, RELATION[reason](asked));
+  for (const entry of list.byScore(registry.getByPriority(Priority.HIGH)))
+    if (mismatchOf(entry, asked) === undefined)
+      list.add(entry, 'high_priority', 'its priority is high, and there is room left');
+  for (const { entry, explanation } of hits)
+    if (isOffered(entry))
+      list.add(entry, 'weak_match', `${explanation}, far less than the best tool`);
+  return list;
+}
 
-  const best = hits
-    .filter(({ entry }) => isOffered(entry))
-    .reduce((most, { score }) => Math.max(most, score), 0);
-  const ranked = hits.map((hit, index) => ({
+const RELATION: Readonly<Record<'stage' | 'task_type', (asked: CheckedRequest) => string>> = {
+  stage: ({ stage }) => `it is for the stage ${stage}`,
+  task_type: ({ taskType }) => `it is for the task type ${taskType}`,
+};
+
+/** A hit whose score is far below the best has `isWeak`: other tools are preferred to it. */
+interface RankedHit extends Hit {
+  readonly isWeak: boolean;
+}
+
+function rankHits(
+  hits: readonly Hit[],
+  isOffered: (entry: ToolEntry) => boolean,
+): readonly RankedHit[] {
+  const offered = hits.filter(({ entry }) => isOffered(entry));
+  const best = offered.reduce((most, { score }) => Math.max(most, score), 0);
+  return hits.map((hit, index) => ({
     ...hit,
     explanation: `hit ${index + 1} for the request: ${hit.explanation}`,
     isWeak: hit.score < best * LEAST_RELEVANCE,
   }));
-  for (const { entry, score, explanation, isWeak } of ranked) {
-    if (wishes.has(entry.name)) continue;
-    const refusal = refusalOf(entry) ?? mismatchOf(entry, asked);
-    if (refusal !== undefined)
-      drop(dropped, entry.name, refusal.reason, refusal.explanation, score);
-    else if (!isWeak) wish(entry, 'search', explanation);
+}
+
+/** The tools that could be selected. Each tool is wished for once, for the first reason. */
+class WishList implements Wishes {
+  readonly wishes = new Map<string, Wish>();
+  readonly dropped: Dropped = new Map();
+  readonly refusalOf: Permission;
+  readonly #scores: ReadonlyMap<ToolEntry, number>;
+
+  constructor(refusalOf: Permission, hits: readonly RankedHit[]) {
+    this.refusalOf = refusalOf;
+    this.#scores = new Map(hits.map(({ entry, score }) => [entry, score]));
   }
-  for (const [reason, entry] of relatedTools(registry, asked, hits.length > 0))
-    wish(
+
+  scoreOf = (entry: ToolEntry): number => this.#scores.get(entry) ?? 0;
+
+  byScore(entries: Iterable<ToolEntry>): readonly ToolEntry[] {
+    return [...entries].sort(
+      (a, b) => this.scoreOf(b) - this.scoreOf(a) || compareText(a.name, b.name),
+    );
+  }
+
+  add(entry: ToolEntry, reason: SelectionReason, explanation: string, guaranteed = false): void {
+    if (this.wishes.has(entry.name) || this.explainRefusal(entry)) return;
+    this.wishes.set(entry.name, {
       entry,
       reason,
-      reason === 'stage'
-        ? `it is for the stage ${asked.stage}`
-        : `it is for the task type ${asked.taskType}`,
-    );
-  const high = [...registry.getByPriority(Priority.HIGH)].filter(
-    (entry) => mismatchOf(entry, asked) === undefined,
-  );
-  for (const entry of high.sort((a, b) => scoreOf(b) - scoreOf(a) || compareText(a.name, b.name)))
-    wish(entry, 'high_priority', 'its priority is high, and there is room left');
-  for (const { entry, explanation } of ranked)
-    if (isOffered(entry)) wish(entry, 'weak_match', `${explanation}, far less than the best tool`);
-  return { wishes, dropped, scoreOf, refusalOf };
+      guaranteed,
+      isFiller: isFilling(reason),
+      score: this.scoreOf(entry),
+      explanation,
+    });
+  }
+
+  /** Returns true if a tool can't be offered, and records why. */
+  explainRefusal(entry: ToolEntry, mismatch?: ReturnType<typeof mismatchOf>): boolean {
+    if (this.wishes.has(entry.name)) return false;
+    const refusal = this.refusalOf(entry) ?? mismatch;
+    if (refusal !== undefined)
+      drop(this.dropped, entry.name, refusal.reason, refusal.explanation, this.scoreOf(entry));
+    return refusal !== undefined;
+  }
 }
 
 interface Guaranteed {
