@@ -8,7 +8,7 @@ import { compileFilter, type ToolFilter } from '../registry/tool-filter.js';
 import { expectedGot, refusal } from '../core/issues.js';
 import { aFunction, checkOptions, once } from '../core/options.js';
 import type { ToolEntry } from '../tool/tool-definition.js';
-import type { Touches } from '../tool/touches.js';
+import { touchesOf, type Touches } from '../tool/touches.js';
 import { canonicalPattern, expectedPattern, matchesPattern, matchKey } from './name-pattern.js';
 import type { CallContext, ToolCall } from './calls.js';
 
@@ -94,19 +94,12 @@ export interface PolicyRule {
   readonly reason?: string;
 }
 
-/** A validated rule, ready to use. */
-export interface CompiledRule {
-  readonly name: string;
-  readonly verdict: Verdict;
-  readonly reason: string;
-  /** Returns true if the rule matches a call. `doubt` explains why the match is uncertain. */
-  meets(
-    call: ToolCall,
-    entry: ToolEntry,
-    context: CallContext,
-    danger: DangerLevel,
-    touches: () => Touches | undefined,
-  ): RuleMatch;
+/** A call that rules are compared with, and its danger, which depends on its arguments. */
+interface RuledCall {
+  readonly call: ToolCall;
+  readonly entry: ToolEntry;
+  readonly context: CallContext;
+  readonly danger: DangerLevel;
 }
 
 type RuleMatch =
@@ -205,78 +198,67 @@ const ruleSchema = once(() =>
     }),
 );
 
-/**
- * @throws ToolError `INVALID_ARGUMENT` for unknown or invalid conditions, because ignoring them
- * would let calls through.
- */
-export function compileRule(rule: PolicyRule, position: number): CompiledRule {
-  const name = `rule ${position + 1}`;
-  const what = `fields of policy ${name}`;
-  const {
-    tools,
-    filter,
-    input,
-    touches,
-    principals,
-    minDanger,
-    when,
-    upTo,
-    verdict,
-    reason,
-    name: givenName,
-  } = checkOptions(ruleSchema, rule ?? null, what);
-  const issues = undefinedConditions(rule);
-  if (issues.length > 0) throw refusal(`Invalid ${what}`, issues);
-  const patterns = touches === undefined ? undefined : patternsIn(listOf(touches));
-  const tests: ((
-    call: ToolCall,
-    entry: ToolEntry,
-    context: CallContext,
-    danger: DangerLevel,
-  ) => boolean)[] = [];
-  if (tools !== undefined)
-    tests.push((_, entry) =>
-      namesOf(entry, verdict).some((each) =>
-        listOf(tools).some((pattern) => matchesPattern(pattern, each)),
-      ),
-    );
-  if (filter !== undefined) {
-    const passes = compileFilter(filter);
-    tests.push((_, entry) => passes(entry));
+/** A validated rule, ready to use. */
+export class CompiledRule {
+  readonly name: string;
+  readonly verdict: Verdict;
+  /** Models can read the reason, so it doesn't contain the rule's name. */
+  readonly reason: string;
+  readonly #rule: z.output<ReturnType<typeof ruleSchema>>;
+  readonly #passesFilter: (entry: ToolEntry) => boolean;
+  readonly #input: readonly (readonly [field: string, values: readonly unknown[]])[];
+  readonly #touches: TouchPatterns | undefined;
+
+  /**
+   * @throws ToolError `INVALID_ARGUMENT` for unknown or invalid conditions, because ignoring them
+   * would let calls through.
+   */
+  constructor(rule: PolicyRule, position: number) {
+    const ownName = `rule ${position + 1}`;
+    const what = `fields of policy ${ownName}`;
+    const checked = (this.#rule = checkOptions(ruleSchema, rule ?? null, what));
+    const issues = undefinedConditions(rule);
+    if (issues.length > 0) throw refusal(`Invalid ${what}`, issues);
+    const { name = ownName, verdict, reason = REASONS[verdict], input = {}, touches } = checked;
+    this.name = name;
+    this.verdict = verdict;
+    this.reason = reason;
+    this.#passesFilter = compileFilter(checked.filter ?? {});
+    this.#input = Object.entries(cloneFrozen(input)).map(([field, values]) => [
+      field,
+      listOf(values),
+    ]);
+    this.#touches = touches === undefined ? undefined : patternsIn(listOf(touches));
   }
-  if (principals !== undefined)
-    tests.push(
-      (_, __, { principal }) =>
-        principal !== undefined &&
-        listOf(principals).some((pattern) => matchesPattern(pattern, principal)),
+
+  /** Returns whether the rule covers a call. `doubt` explains why the match is uncertain. */
+  match(asked: RuledCall): RuleMatch {
+    if (!this.#matchesFacts(asked)) return { meets: false };
+    const { entry, call, danger } = asked;
+    const match: RuleMatch =
+      this.#touches === undefined
+        ? { meets: true }
+        : meetsTouched(this.#touches, this.verdict, entry, touchesOf(entry, call.input));
+    const allowsUpTo = this.#rule.upTo ?? entry.dangerLevel;
+    return this.verdict === 'allow' &&
+      match.meets !== false &&
+      dangerRank(danger) > dangerRank(allowsUpTo)
+      ? { meets: false, allowsUpTo }
+      : match;
+  }
+
+  #matchesFacts({ call, entry, context, danger }: RuledCall): boolean {
+    const { tools, principals, minDanger, when } = this.#rule;
+    const { verdict } = this;
+    return (
+      (tools === undefined || matchesOneOf(tools, ...namesOf(entry, verdict))) &&
+      this.#passesFilter(entry) &&
+      (principals === undefined || matchesOneOf(principals, context.principal)) &&
+      (minDanger === undefined || dangerRank(danger) >= dangerRank(minDanger)) &&
+      this.#input.every(([field, values]) => fieldMatches(call.input, field, values)) &&
+      (when === undefined || holds(when, verdict, call, entry, context))
     );
-  if (minDanger !== undefined)
-    tests.push((_, __, ___, danger) => dangerRank(danger) >= dangerRank(minDanger));
-  if (input !== undefined)
-    for (const [field, values] of Object.entries(cloneFrozen(input)))
-      tests.push((call) => fieldMatches(call.input, field, listOf(values)));
-  if (when !== undefined)
-    tests.push((call, entry, context) => holds(when, verdict, call, entry, context));
-  const ruleName = givenName ?? name;
-  return {
-    name: ruleName,
-    verdict,
-    // Models can read the reason, so it doesn't contain the rule's name.
-    reason: reason ?? REASONS[verdict],
-    meets(call, entry, context, danger, touchesOfCall) {
-      if (!tests.every((test) => test(call, entry, context, danger))) return { meets: false };
-      const match: RuleMatch =
-        patterns === undefined
-          ? { meets: true }
-          : meetsTouched(patterns, verdict, entry, touchesOfCall());
-      const allowsUpTo = upTo ?? entry.dangerLevel;
-      return verdict === 'allow' &&
-        match.meets !== false &&
-        dangerRank(danger) > dangerRank(allowsUpTo)
-        ? { meets: false, allowsUpTo }
-        : match;
-    },
-  };
+  }
 }
 
 interface TouchPatterns {
@@ -341,6 +323,17 @@ function undefinedConditions(rule: PolicyRule): readonly Issue[] {
 
 function namesOf({ name, aliases }: ToolEntry, verdict: Verdict): readonly string[] {
   return verdict === 'allow' ? [name] : [name, ...aliases];
+}
+
+/** Returns true if at least one text matches at least one pattern. */
+function matchesOneOf(
+  patterns: string | readonly string[],
+  ...texts: readonly (string | undefined)[]
+): boolean {
+  return texts.some(
+    (text) =>
+      text !== undefined && listOf(patterns).some((pattern) => matchesPattern(pattern, text)),
+  );
 }
 
 function listOf<T>(value: T | readonly T[]): readonly T[] {

@@ -6,7 +6,6 @@ import { suggestNames } from '../core/issues.js';
 import { anObject, checkOptions, once, withMethods } from '../core/options.js';
 import type { ToolMetadataRegistry } from '../registry/tool-metadata-registry.js';
 import type { ToolEntry } from '../tool/tool-definition.js';
-import { type Touches, touchesOf } from '../tool/touches.js';
 import {
   effectiveDanger,
   type EffectiveDanger,
@@ -22,7 +21,7 @@ import {
   type PolicyMode,
   type ToolCall,
 } from './calls.js';
-import { compileRule, type CompiledRule, type PolicyRule } from './policy-rule.js';
+import { CompiledRule, type PolicyRule } from './policy-rule.js';
 import { matchesPattern } from './name-pattern.js';
 
 /** The options of a policy. */
@@ -168,7 +167,7 @@ export class SafetyPolicy implements Policy {
     } = checkOptions(optionsSchema, options, 'options of the policy');
     this.#registry = registry;
     this.#mode = mode;
-    this.#rules = rules.map((rule, position) => compileRule(rule as PolicyRule, position));
+    this.#rules = rules.map((rule, position) => new CompiledRule(rule as PolicyRule, position));
     this.#allow = allow;
     this.#confirmFrom = confirmFrom;
     this.flows = Object.freeze(flows);
@@ -246,12 +245,10 @@ export class SafetyPolicy implements Policy {
     context: CallContext,
     danger: EffectiveDanger,
   ): Decision {
-    let touched: { readonly touches: Touches | undefined } | undefined;
-    const touches = () => (touched ??= { touches: touchesOf(entry, call.input) }).touches;
     let doubtful: Decision | undefined;
     let allowsUpTo: DangerLevel | undefined;
     for (const rule of this.#rules) {
-      const match = rule.meets(call, entry, context, danger.level, touches);
+      const match = rule.match({ call, entry, context, danger: danger.level });
       if (match.meets === false) {
         allowsUpTo ??= match.allowsUpTo;
         continue;
