@@ -73,7 +73,7 @@ export abstract class Members extends Activations {
     env: Env,
   ): Values {
     const type = this.code.typeAt(node.expression);
-    const name = this.#nameIn(node, env);
+    const name = this.nameIn(node, env);
     const symbol = ts.isPropertyAccessExpression(node)
       ? this.code.symbolAt(node.name)
       : name && type.getProperty(name);
@@ -82,7 +82,8 @@ export abstract class Members extends Activations {
     );
   }
 
-  #nameIn(node: PropertyAccessExpression | ElementAccessExpression, env: Env): string | undefined {
+  /** Returns the name that an access reads, or undefined if the code doesn't show it. */
+  nameIn(node: PropertyAccessExpression | ElementAccessExpression, env: Env): string | undefined {
     if (ts.isPropertyAccessExpression(node)) return node.name.text;
     const key = node.argumentExpression;
     if (/^Symbol\.\w+$/.test(key.getText())) return `[${key.getText()}]`;
