@@ -324,9 +324,10 @@ class Follower implements Followed {
       if (self.is === 'instance') this.#remember(methodsOf(self));
   }
 
-  /** Returns what a callback of a function of the language receives first. */
-  #elementsFor({ pkg, path, self = [] }: OutsideValue): Values {
-    if (pkg !== 'global') return [UNKNOWN];
+  /** Returns what a callback receives first: an item, what a promise becomes, or the client in a transaction. */
+  #elementsFor(callee: OutsideValue): Values {
+    const { pkg, path, self = [] } = callee;
+    if (pkg !== 'global') return /transaction$/i.test(nameOf(callee)) ? self : [UNKNOWN];
     if (path.at(-2) === 'Promise') return self;
     const found = this.evaluator.elements(self);
     return found.length === 0 ? [NOTHING] : found;
