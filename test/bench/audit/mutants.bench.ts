@@ -180,7 +180,12 @@ for (const subject of subjects) {
   const found = await mutate(work);
   rmSync(work, { recursive: true });
   const count = (wanted: string) => found.filter(([, verdict]) => verdict === wanted).length;
-  const title = subject === ROOT ? 'bundled tools' : basename(subject);
+  const title =
+    subject === ROOT
+      ? 'bundled tools'
+      : subject === OWN_CODE
+        ? 'labelled tools'
+        : basename(subject);
   rows.push([title, found.length, count('lies'), count('unknown'), count('agrees')]);
   for (const [{ tool, write, hider }, verdict] of found)
     if (verdict !== 'lies') missed.push(`${verdict}: ${tool}, ${write.title}, ${hider.title}`);
