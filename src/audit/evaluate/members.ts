@@ -77,7 +77,9 @@ export abstract class Members extends Activations {
     const symbol = ts.isPropertyAccessExpression(node)
       ? this.code.symbolAt(node.name)
       : name && type.getProperty(name);
-    return holders.flatMap((holder) =>
+    const present = holders.filter((holder) => !isNullish(holder));
+    if (present.length === 0 && ts.isOptionalChain(node)) return [NOTHING];
+    return (present.length === 0 ? holders : present).flatMap((holder) =>
       this.member(holder, { name, type, symbol: symbol || undefined }),
     );
   }
@@ -459,6 +461,8 @@ export abstract class Members extends Activations {
 /** Methods of the language's own data, which have no types in JavaScript. */
 export const DATA_METHODS =
   /^(?:map|filter|forEach|reduce|some|every|flatMap|slice|join|includes|indexOf|split|trim|toLowerCase|toUpperCase|startsWith|endsWith|replaceAll|toFixed|padStart|padEnd|match|matchAll|flat|toISOString|getTime|toString|charAt|substring)$/;
+
+export const isNullish = (value: Value) => value.is === 'literal' && value.value == null;
 
 /** Returns true if values are all `undefined`. */
 export const isMissing = (values: Values | undefined) =>

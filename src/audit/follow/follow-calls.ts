@@ -101,6 +101,8 @@ class Follower implements Followed {
         this.#dispatch(handler, [[INPUT], [UNKNOWN]], node, this.evaluator.top);
       else {
         this.#times.set(handler.node, 1);
+        for (const each of decoratorsOf(handler.node))
+          if (each.expression !== node) this.#decorator(each);
         const env = this.evaluator.activation(handler, handler.first && [], false);
         this.#body(handler.node, this.evaluator.enter({ ...env, unbound: 'input' }));
       }
@@ -294,7 +296,7 @@ class Follower implements Followed {
 
   #invoke(callee: Expression, given: readonly Values[], node: Node, env: Env): void {
     const callees = this.evaluator.evaluate(callee, env).filter((each) => each.is !== 'literal');
-    if (callees.length === 0) this.unknown(callee.getText(), node);
+    if (callees.length === 0 && !ts.isOptionalChain(node)) this.unknown(callee.getText(), node);
     for (const each of callees) this.#dispatch(each, given, node, env);
   }
 
