@@ -49,6 +49,19 @@ reader('a', () => ${RM}); reader('b', () => 1);
     expect(await verdicts({ [file]: HEAD + code })).toEqual(expected);
   });
 
+  it('in the projects that a tsconfig references, with the path aliases of each', async () => {
+    const project = (options: object) => JSON.stringify({ compilerOptions: options });
+    expect(
+      await verdicts({
+        'tsconfig.json': '{ "files": [], "references": [{ "path": "core" }, { "path": "app" }] }',
+        'core/tsconfig.json': project({ module: 'esnext', moduleResolution: 'bundler' }),
+        'app/tsconfig.json': project({ paths: { '@core': ['../core/save.ts'] } }),
+        'core/save.ts': `${HEAD}export const save = () => ${RM};`,
+        'app/a.ts': `${HEAD}import { save } from '@core'; defineTool({ name: 'a', accessMode: 'readonly', execute: () => save() });`,
+      }),
+    ).toEqual({ a: 'lies' });
+  });
+
   it('in the files that are named and in what those import', async () => {
     const root = folderOf({
       'a.ts': `${HEAD}import './b.js'; defineTool({ name: 'a', execute: () => 1 });`,

@@ -7,7 +7,7 @@ import { auditEach, reader } from './programs.js';
 const require = createRequire(import.meta.url);
 const W = `{ fs.writeFileSync('x', ''); return 'x'; }`;
 
-/** Bodies that write, by what they use to hide it. Some need code before the tool. */
+/** Bodies that write, by what they use to hide it. */
 const WRITERS: Readonly<Record<string, readonly string[]>> = {
   conditions: [
     `if (args.saveTo) fs.writeFileSync(args.saveTo, '');`,
@@ -92,8 +92,35 @@ const WRITERS: Readonly<Record<string, readonly string[]>> = {
   ],
 };
 
+/** Code before a tool, and a body that makes the language run it. */
+const RUN_BY_THE_LANGUAGE: readonly (readonly [before: string, body: string])[] = [
+  [`const o = { toString() ${W} };`, `return \`\${o}\`;`],
+  [`const o = { valueOf() ${W} };`, `return +o > 1;`],
+  [`const o = { then() ${W} };`, `await o;`],
+  [`class C { static [Symbol.hasInstance]() ${W} }`, `return args instanceof C;`],
+  [`class C { toJSON() ${W} } const o = new C();`, `return JSON.stringify({ o });`],
+  [`const o = { get a() ${W} };`, `return o['a'];`],
+  [`const o = { get a() ${W} };`, `const { a } = o; return a;`],
+  [`const o = { get a() ${W} };`, `return { ...o };`],
+  [`const o = { get a() ${W} };`, `return Object.assign({}, o);`],
+  [`const o = { get a() { fs.writeFileSync('x', ''); return () => 1; } };`, `return o.a();`],
+  [`class C { static get a() ${W} }`, `return C.a;`],
+  [`const o = { set a(value: number) { fs.rmSync('x'); } };`, `o['a'] = 1;`],
+  [`const o = Object.defineProperty({} as any, 'a', { get: () => ${W} });`, `return o.a;`],
+  [`const o = new Proxy({} as any, { get: () => ${W} });`, `return o.a;`],
+  [`const o = new Proxy(() => 1, { apply: () => ${W} as never });`, `return o();`],
+  [
+    `const d = (run: any) => () => { fs.rmSync('x'); return run(); }; class C { @d a() {} }`,
+    `new C().a();`,
+  ],
+  [`class C { static n = 0; }`, `return C.n++;`],
+  [`function f() {} f.n = 0;`, `return f.n++;`],
+  [``, `return Promise.resolve().finally(() => fs.rmSync('x'));`],
+];
+
 /** Bodies that change nothing. */
 const READERS: readonly string[] = [
+  `class Log { add() { fs.rmSync('x'); } } class Repo { constructor(readonly log?: Log) {} get() { this.log?.add(); return 1; } } return new Repo().get();`,
   `const DEBUG = false; if (DEBUG) fs.writeFileSync('x', '');`,
   `const words = ['log', '--oneline']; if (args.n) words.push('-n', args.n); spawn('git', words);`,
   `const request = (url: string, options = {}) => fetch(url, { headers: {}, ...options }); return request('https://a.test');`,
@@ -110,11 +137,17 @@ describe.each([
   ['TypeScript 5.4', 'typescript54'],
   ['TypeScript 5.9', 'typescript59'],
 ])('with %s', (_, name) => {
-  const writers = Object.values(WRITERS).flat();
+  const writers = [
+    ...Object.values(WRITERS)
+      .flat()
+      .map((body) => ['', body] as const),
+    ...RUN_BY_THE_LANGUAGE,
+  ];
   let found: readonly ToolAudit[];
   beforeAll(async () => {
     useTypeScript(require(name) as never);
-    found = await auditEach([...writers, ...READERS].map((body) => reader('a', body)));
+    const all = [...writers, ...READERS.map((body) => ['', body] as const)];
+    found = await auditEach(all.map(([before, body]) => `${before}\n${reader('a', body)}`));
   });
 
   it('no readonly tool that writes agrees, however it hides the call', () => {

@@ -137,6 +137,11 @@ ${reader('a', body)}`,
       `const all = new Map<string, { n: number }>();`,
       `const one = all.get(args.id)!; one.n = 2; return one;`,
     ],
+    [
+      'a counter that is computed from its last value',
+      `const counts = new Map<string, number>(); const next = (n: number) => n + 1;`,
+      `let n = counts.get(args.id); if (!n) n = 0; n = next(n); counts.set(args.id, n); return [...counts];`,
+    ],
     ['something injected', ``, `context.db.list.push(args.x); return context.db.list;`],
     [
       'a counter in a Map',
@@ -158,6 +163,11 @@ ${reader('a', body)}`,
       'a cache',
       `const cache = new Map<string, unknown>();`,
       `const hit = cache.get(args.id); if (hit) return hit; const value = await (await fetch('https://a.test')).json(); cache.set(args.id, value); return value;`,
+    ],
+    [
+      'a cache that is filled after a look',
+      `const cache = new Map<string, Promise<unknown>>();`,
+      `let hit = cache.get(args.id); if (!hit) { hit = fetch('https://a.test'); cache.set(args.id, hit); } return hit;`,
     ],
     [
       'a WeakMap',
@@ -199,6 +209,12 @@ describe('an unknown tool', () => {
     [
       'one of several functions',
       `import { save } from './gone.js';\n${reader('a', 'return [args].map(save);')}`,
+    ],
+    [
+      'a method that a decorator replaces',
+      `import { tool } from 'tooldex';
+const log = (run: any) => function (this: unknown) { fs.appendFileSync('log', ''); return run.call(this); };
+export class Kit { @log @tool({ name: 'a', accessMode: 'readonly' }) a() { return 1; } }`,
     ],
     [
       'a method of an interface without classes',

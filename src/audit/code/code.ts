@@ -33,6 +33,8 @@ export class Code {
   readonly files: readonly SourceFile[];
   readonly #identifiers = new Map<string, Identifier[]>();
   readonly #members = new Map<string, Member[]>();
+  /** All getters and setters. */
+  readonly accessors: Member[] = [];
   readonly #implementations = new Map<Type, Map<string, readonly Member[]>>();
   readonly #changes = new Map<TsSymbol, readonly Change[]>();
   readonly #references = new Map<TsSymbol, readonly Identifier[]>();
@@ -56,8 +58,10 @@ export class Code {
   #index(node: Node): void {
     if (ts.isIdentifier(node) || ts.isPrivateIdentifier(node))
       listIn(this.#identifiers, node.text).push(node as Identifier);
-    if (isMember(node) && !this.isTest(node))
+    if (isMember(node) && !this.isTest(node)) {
       listIn(this.#members, memberName(node.name)).push(node);
+      if (ts.isAccessor(node)) this.accessors.push(node);
+    }
     ts.forEachChild(node, (child) => this.#index(child));
   }
 

@@ -86,11 +86,23 @@ function read(config: string): Pick<ParsedCommandLine, 'options' | 'fileNames'> 
     )
     .filter((path) => existsSync(path))
     .map(parse);
-  const first = parsed.fileNames.length === 0 ? others[0] : parsed;
+  const all = parsed.fileNames.length === 0 && others.length > 0 ? others : [parsed, ...others];
   return {
-    options: (first ?? parsed).options,
-    fileNames: [parsed, ...others].flatMap(({ fileNames }) => fileNames),
+    options: { ...all[0]!.options, paths: Object.assign({}, ...all.map(pathsOf)) as Paths },
+    fileNames: all.flatMap(({ fileNames }) => fileNames),
   };
+}
+
+type Paths = NonNullable<CompilerOptions['paths']>;
+
+/** Returns the path aliases of a project as absolute paths, so that they also hold in other projects. */
+function pathsOf({ options: { paths = {}, baseUrl, ...more } }: ParsedCommandLine): Paths {
+  const base = baseUrl ?? String(more['pathsBasePath']);
+  const absolute = ([alias, targets]: [string, string[]]) => [
+    alias,
+    targets.map((target) => resolve(base, target)),
+  ];
+  return Object.fromEntries(Object.entries(paths).map(absolute)) as Paths;
 }
 
 function parse(config: string): ParsedCommandLine {

@@ -14,7 +14,7 @@ import type {
 import { packageIn } from '../code/outside-code.js';
 import { ts } from '../code/typescript.js';
 import { resultOfGlobal } from './global-results.js';
-import { Members, type Annotated, type Flags } from './members.js';
+import { isNullish, Members, type Annotated, type Flags } from './members.js';
 import { innerOf, loadedBy, requiredBy, returnsIn, type Call } from './syntax.js';
 import {
   closure,
@@ -372,7 +372,6 @@ function truthOf(value: Value): boolean | undefined {
   return value.value === HOLE ? undefined : Boolean(value.value);
 }
 
-const isNullish = (value: Value) => value.is === 'literal' && value.value == null;
 const canBeMissing = (value: Value) =>
   isNullish(value) || value.is === 'any' || value.is === 'outside';
 

@@ -5,6 +5,8 @@ import {
   listOf,
   literal,
   MANY,
+  NOTHING,
+  outside,
   UNKNOWN,
   type Env,
   type OutsideValue,
@@ -43,8 +45,12 @@ export function resultOfGlobal(
       return self.flatMap((each) =>
         evaluator.result(withSelf(each, first), evaluator.items(second) ?? [], node, env),
       );
-    case 'util.promisify':
     case 'PromiseConstructor.resolve':
+      return args.length === 0 ? [NOTHING] : first;
+    case 'ObjectConstructor.defineProperty':
+    case 'ObjectConstructor.defineProperties':
+      return [outside('global', [...callee.path, '()'], env.kept, { args: args.slice(1) })];
+    case 'util.promisify':
     case 'PromiseConstructor.all':
     case 'ObjectConstructor.freeze':
     case 'ObjectConstructor.seal':

@@ -73,16 +73,19 @@ export abstract class Members extends Activations {
     env: Env,
   ): Values {
     const type = this.code.typeAt(node.expression);
-    const name = this.#nameIn(node, env);
+    const name = this.nameIn(node, env);
     const symbol = ts.isPropertyAccessExpression(node)
       ? this.code.symbolAt(node.name)
       : name && type.getProperty(name);
-    return holders.flatMap((holder) =>
+    const present = holders.filter((holder) => !isNullish(holder));
+    if (present.length === 0 && ts.isOptionalChain(node)) return [NOTHING];
+    return (present.length === 0 ? holders : present).flatMap((holder) =>
       this.member(holder, { name, type, symbol: symbol || undefined }),
     );
   }
 
-  #nameIn(node: PropertyAccessExpression | ElementAccessExpression, env: Env): string | undefined {
+  /** Returns the name that an access reads, or undefined if the code doesn't show it. */
+  nameIn(node: PropertyAccessExpression | ElementAccessExpression, env: Env): string | undefined {
     if (ts.isPropertyAccessExpression(node)) return node.name.text;
     const key = node.argumentExpression;
     if (/^Symbol\.\w+$/.test(key.getText())) return `[${key.getText()}]`;
@@ -458,6 +461,8 @@ export abstract class Members extends Activations {
 /** Methods of the language's own data, which have no types in JavaScript. */
 export const DATA_METHODS =
   /^(?:map|filter|forEach|reduce|some|every|flatMap|slice|join|includes|indexOf|split|trim|toLowerCase|toUpperCase|startsWith|endsWith|replaceAll|toFixed|padStart|padEnd|match|matchAll|flat|toISOString|getTime|toString|charAt|substring)$/;
+
+export const isNullish = (value: Value) => value.is === 'literal' && value.value == null;
 
 /** Returns true if values are all `undefined`. */
 export const isMissing = (values: Values | undefined) =>

@@ -122,7 +122,9 @@ export const closure = (node: SignatureDeclaration, env: Env, self?: Values): Fu
   ...(self && { self }),
 });
 
-export const isKept = (value: Value): boolean => 'kept' in value && value.kept;
+/** Returns true if later calls see the same object. Classes and functions can have fields of their own. */
+export const isKept = (value: Value): boolean =>
+  'kept' in value ? value.kept : 'env' in value && value.env.kept;
 
 /** Returns the texts that values can be, with a hole where that's unknown. Flags such as `O_RDONLY` are their names. */
 export function textsOf(values: Values): readonly string[] {

@@ -1,6 +1,8 @@
 import type {
   CallExpression,
   ClassLikeDeclaration,
+  Decorator,
+  ElementAccessExpression,
   Expression,
   Identifier,
   IfStatement,
@@ -11,7 +13,7 @@ import type {
   Statement,
   TaggedTemplateExpression,
 } from 'typescript';
-import { isAssignment, isUpdated, memberName } from '../code/code.js';
+import { isAssignment, isUpdated, memberName, type Member } from '../code/code.js';
 import { ts } from '../code/typescript.js';
 import type { CallEffect, Effect } from '../effect.js';
 import { bind, withSelf } from '../evaluate/global-results.js';
@@ -99,6 +101,8 @@ class Follower implements Followed {
         this.#dispatch(handler, [[INPUT], [UNKNOWN]], node, this.evaluator.top);
       else {
         this.#times.set(handler.node, 1);
+        for (const each of decoratorsOf(handler.node))
+          if (each.expression !== node) this.#decorator(each);
         const env = this.evaluator.activation(handler, handler.first && [], false);
         this.#body(handler.node, this.evaluator.enter({ ...env, unbound: 'input' }));
       }
@@ -146,8 +150,23 @@ class Follower implements Followed {
     this.#entered.add(env);
     this.#times.set(code, times + 1);
     this.#path.push({ at: node, code });
+    for (const each of decoratorsOf(code)) this.#decorator(each);
     this.#body(code, env);
     this.#path.pop();
+  }
+
+  /** Remembers the functions in a decorator of own code: one of them may run in place of the method. */
+  #decorator({ expression }: Decorator): void {
+    const scope = this.evaluator.scopeOf(expression);
+    for (const value of this.evaluator.evaluate(expression, scope))
+      if (value.is === 'function')
+        this.#remember(
+          functionsIn(value.node).map((each) =>
+            closure(each, this.evaluator.activation(value, undefined, false)),
+          ),
+        );
+      else if (value.is === 'outside') this.#look(value, [], expression);
+      else this.unknown(expression.getText(), expression);
   }
 
   #body(node: SignatureDeclaration, env: Env): void {
@@ -173,13 +192,31 @@ class Follower implements Followed {
     if (ts.isTaggedTemplateExpression(node)) return this.#template(node, env);
     ts.forEachChild(node, (child) => this.#visit(child, env));
     if (ts.isIdentifier(node)) this.#name(node, env);
-    else if (ts.isPropertyAccessExpression(node)) this.#accessors(node, env, ts.isGetAccessor);
+    else this.#reads(node, env);
+    for (const each of convertedBy(node)) this.#convert(each, env);
     const iterated = iteratedBy(node);
     if (iterated !== undefined) this.#iterate(iterated, env);
     for (const target of targetsOf(node)) {
       this.#record(assignmentEffect(this.evaluator, target, env), target);
-      if (ts.isPropertyAccessExpression(target)) this.#accessors(target, env, ts.isSetAccessor);
+      if (isAccess(target)) this.#accessors(target.expression, target, env, ts.isSetAccessor);
     }
+  }
+
+  /** Follows the getters that a node runs: of one property, or of any if an object is spread or taken apart. */
+  #reads(node: Node, env: Env): void {
+    const holder =
+      isAccess(node) || ts.isSpreadAssignment(node) ? node.expression : takenApart(node);
+    if (holder !== undefined) this.#accessors(holder, node, env, ts.isGetAccessor);
+  }
+
+  /** Follows the methods that the language calls to convert, await or test a value. */
+  #convert(node: Expression, env: Env): void {
+    const type = this.evaluator.code.typeAt(node);
+    for (const value of this.evaluator.evaluate(node, env))
+      if (isOwner(value))
+        for (const name of CONVERTS)
+          for (const each of this.evaluator.member(value, { name, type, symbol: undefined }))
+            if (each.is === 'function') this.#enter(each, [[UNKNOWN]], node);
   }
 
   #statements(statements: readonly Statement[], env: Env): void {
@@ -245,6 +282,7 @@ class Follower implements Followed {
     if (isElement) this.#visit(expression.argumentExpression, env);
     const isMember = isElement || ts.isPropertyAccessExpression(expression);
     this.#visit(isMember ? expression.expression : expression, env);
+    this.#reads(expression, env);
     const loaded = ts.isCallExpression(node) ? loadedBy(node) : undefined;
     if (loaded === undefined) this.#invoke(expression, this.evaluator.args(node, env), node, env);
     else if (!ts.isStringLiteralLike(loaded)) this.unknown('a module whose name is computed', node);
@@ -258,13 +296,14 @@ class Follower implements Followed {
 
   #invoke(callee: Expression, given: readonly Values[], node: Node, env: Env): void {
     const callees = this.evaluator.evaluate(callee, env).filter((each) => each.is !== 'literal');
-    if (callees.length === 0) this.unknown(callee.getText(), node);
+    if (callees.length === 0 && !ts.isOptionalChain(node)) this.unknown(callee.getText(), node);
     for (const each of callees) this.#dispatch(each, given, node, env);
   }
 
   #dispatch(callee: Value, given: readonly Values[], node: Node, env: Env): void {
     if (callee.is === 'function') this.#enter(callee, given, node);
     else if (callee.is === 'class') this.#construct(callee.node, given, node);
+    else if (callee.is === 'outside' && isTrapped(callee)) this.#traps(callee, node);
     else if (callee.is === 'outside') this.#outside(callee, given, node, env);
     // The input is data, so only the functions passed to it can run.
     else if (callee.is === 'any' && callee.input === true && isDataMethod(node))
@@ -287,9 +326,10 @@ class Follower implements Followed {
       if (self.is === 'instance') this.#remember(methodsOf(self));
   }
 
-  /** Returns what a callback of a function of the language receives first. */
-  #elementsFor({ pkg, path, self = [] }: OutsideValue): Values {
-    if (pkg !== 'global') return [UNKNOWN];
+  /** Returns what a callback receives first: an item, what a promise becomes, or the client in a transaction. */
+  #elementsFor(callee: OutsideValue): Values {
+    const { pkg, path, self = [] } = callee;
+    if (pkg !== 'global') return /transaction$/i.test(nameOf(callee)) ? self : [UNKNOWN];
     if (path.at(-2) === 'Promise') return self;
     const found = this.evaluator.elements(self);
     return found.length === 0 ? [NOTHING] : found;
@@ -325,6 +365,7 @@ class Follower implements Followed {
     for (const [at, values] of given.entries())
       for (const value of values) {
         const arg = args[at];
+        this.#traps(value, node);
         if (value.is === 'outside' && !this.#isFunction(value, arg)) continue;
         const isOpen = value.is === 'any' && value.input !== true && ts.isCallLikeExpression(node);
         if (isOpen && code.expectsFunction(node, at)) this.unknown((arg ?? node).getText(), node);
@@ -343,10 +384,15 @@ class Follower implements Followed {
     else if (value.is === 'outside') this.#look(value, [first], node);
     else if (value.is === 'instance')
       for (const each of methodsOf(value)) this.#enter(each, undefined, node);
-    else if (value.is === 'object' && depth < 3)
+    else if (value.is === 'object' && depth < 3) {
+      for (const each of this.evaluator.code.accessors)
+        if (each.parent === value.node && ts.isGetAccessor(each))
+          this.#enter(closure(each, value.env, [value]), [], node);
       for (const each of this.evaluator.anyOf(value))
         if (each.is === 'function' || each.is === 'object')
           this.#callback(each, [UNKNOWN], node, depth + 1);
+        else if (each.is === 'instance') this.#remember(implicitOf(each));
+    }
   }
 
   #construct(node: ClassLikeDeclaration, given: readonly Values[], at: Node): void {
@@ -355,9 +401,7 @@ class Follower implements Followed {
     this.#path.push({ at, code: node });
     this.#initialize(instance, node, given, at);
     this.#path.pop();
-    this.#remember(
-      methodsOf(instance).filter(({ node: { name } }) => IMPLICIT.test(memberName(name!))),
-    );
+    this.#remember(implicitOf(instance));
   }
 
   /** Follows what creating an object of a class runs: fields, and its constructor or that of its base. */
@@ -400,23 +444,46 @@ class Follower implements Followed {
     this.#bases(owner, self, this.evaluator.args(node, env), node);
   }
 
-  /** Follows the getters or setters that a property access runs. */
-  #accessors(node: PropertyAccessExpression, env: Env, is: (node: Node) => boolean): void {
-    const { text } = node.name;
+  /** Follows the getters or setters of an object that a node runs, and the traps of a proxy. */
+  #accessors(holder: Expression, node: Node, env: Env, is: (node: Node) => boolean): void {
     const { code } = this.evaluator;
-    if (text === 'idempotencyKey') this.usesKey = true;
-    const found = code.membersNamed(text).filter(is);
-    if (found.length === 0) return;
-    const fitting = new Set(code.implementationsOf(text, code.typeAt(node.expression)));
-    for (const holder of this.evaluator.evaluate(node.expression, env))
-      for (const each of found) {
-        const self = holder.is === 'instance' || holder.is === 'object' ? holder : undefined;
-        const outer = self?.env ?? this.evaluator.scopeOf(each.parent, env);
-        const accessor = closure(each as Node as SignatureDeclaration, outer, self && [self]);
-        if (holder.is === 'object' ? holder.node === each.parent : fitting.has(each))
-          this.#enter(accessor, undefined, node);
-        else if (holder.is === 'any') this.#remember([accessor]);
-      }
+    const name = isAccess(node) ? this.evaluator.nameIn(node, env) : undefined;
+    if (name === 'idempotencyKey') this.usesKey = true;
+    const found = code.accessors.filter(
+      (each) => is(each) && (name === undefined || memberName(each.name) === name),
+    );
+    for (const value of this.evaluator.evaluate(holder, env)) {
+      this.#traps(value, node);
+      const fitting = found.filter((each) => this.#isRun(each, value, name && holder));
+      for (const each of fitting) this.#enter(this.#accessor(each, value, env), undefined, node);
+      if (value.is === 'any' && name !== undefined && fitting.length === 0)
+        this.#remember(found.map((each) => this.#accessor(each, value, env)));
+    }
+  }
+
+  /**
+   * Returns true if a value has an accessor, by its own code or by the type of the code that names it.
+   * What isn't named is only looked for in the value's own code, since its type fits too much.
+   */
+  #isRun(accessor: Member, value: Value, written: Expression | '' | undefined): boolean {
+    if (isOwner(value) && value.node === accessor.parent) return true;
+    if (!written || value.is === 'object') return false;
+    const { code } = this.evaluator;
+    const name = memberName(accessor.name);
+    return code.implementationsOf(name, code.typeAt(written)).includes(accessor);
+  }
+
+  #accessor(member: Member, holder: Value, env: Env): FunctionValue {
+    const node = member as Node as SignatureDeclaration;
+    return isOwner(holder)
+      ? closure(node, holder.env, [holder])
+      : closure(node, this.evaluator.scopeOf(member.parent, env));
+  }
+
+  /** Follows the functions of a proxy, or of a property that was defined. */
+  #traps(value: Value, node: Node): void {
+    if (value.is === 'outside' && isTrapped(value) && value.args)
+      this.#callbacks(value.args, [UNKNOWN], node);
   }
 
   /** Follows the iterator that a loop or a spread runs. */
@@ -438,6 +505,8 @@ class Follower implements Followed {
 
 const INPUT: Value = { is: 'any', kept: false, input: true };
 const REST: readonly Values[] = Array.from({ length: 5 }, () => [UNKNOWN]);
+/** Methods that the language calls to convert, await or test a value. */
+const CONVERTS = ['toString', 'valueOf', 'then', '[Symbol.toPrimitive]', '[Symbol.hasInstance]'];
 /** Methods that the language calls by itself. */
 const IMPLICIT = /^(?:toString|valueOf|toJSON|then|\[Symbol\..*\])$/;
 /** Returns true for `call`, `apply`, `bind`, `Reflect.apply` and `Reflect.construct`. */
@@ -448,10 +517,36 @@ const isIndirect = (value: Value) =>
     value.path.slice(-2).join('.'),
   );
 
+/** Returns true for a proxy, and for an object with properties that were defined by functions. */
+const isTrapped = ({ pkg, path }: OutsideValue) =>
+  pkg === 'global' && /^(?:Proxy,new|ObjectConstructor,\w+,\(\))$/.test(path.join());
+
+/** Returns the decorators of a method and its class. */
+function decoratorsOf(node: Node): readonly Decorator[] {
+  return [node, node.parent].flatMap((each) =>
+    ts.canHaveDecorators(each) ? (ts.getDecorators(each) ?? []) : [],
+  );
+}
+
+/** Returns the functions directly inside a function. */
+function functionsIn(node: Node): readonly SignatureDeclaration[] {
+  const found: SignatureDeclaration[] = [];
+  const look = (each: Node): void => {
+    if (ts.isFunctionLike(each) && 'body' in each) found.push(each);
+    else ts.forEachChild(each, look);
+  };
+  ts.forEachChild(node, look);
+  return found;
+}
+
 function methodsOf(instance: InstanceValue): readonly FunctionValue[] {
   return instance.node.members
     .filter((each) => (ts.isMethodDeclaration(each) || ts.isAccessor(each)) && each.body)
     .map((each) => closure(each as SignatureDeclaration, instance.env, [instance]));
+}
+
+function implicitOf(instance: InstanceValue): readonly FunctionValue[] {
+  return methodsOf(instance).filter(({ node: { name } }) => IMPLICIT.test(memberName(name!)));
 }
 
 /** Returns true for a call of a method that plain data has. */
@@ -469,6 +564,30 @@ function leaves(node: Node | undefined): boolean {
   if (ts.isReturnStatement(node) || ts.isThrowStatement(node)) return true;
   return ts.isBlock(node) && leaves(node.statements.at(-1));
 }
+
+const isOwner = (value: Value) =>
+  value.is === 'object' || value.is === 'instance' || value.is === 'class';
+
+type Access = PropertyAccessExpression | ElementAccessExpression;
+
+const isAccess = (node: Node): node is Access =>
+  ts.isPropertyAccessExpression(node) || ts.isElementAccessExpression(node);
+
+/** Returns the object whose properties a pattern reads. */
+function takenApart(node: Node): Expression | undefined {
+  const isPattern = ts.isVariableDeclaration(node) && ts.isObjectBindingPattern(node.name);
+  return isPattern ? node.initializer : undefined;
+}
+
+/** Returns the expressions whose values the language converts, awaits or tests. */
+function convertedBy(node: Node): readonly Expression[] {
+  if (ts.isTemplateSpan(node) || ts.isAwaitExpression(node)) return [node.expression];
+  if (ts.isPrefixUnaryExpression(node)) return [node.operand];
+  const isConverting = ts.isBinaryExpression(node) && !KEEPS.test(node.operatorToken.getText());
+  return isConverting ? [node.left, node.right] : [];
+}
+/** Operators that convert neither side. */
+const KEEPS = /^(?:[&|?]{2}=?|[!=]==|=|,)$/;
 
 /** Returns what a loop, a spread or a pattern iterates over. */
 function iteratedBy(node: Node): Expression | undefined {

@@ -1,4 +1,4 @@
-import type { CallExpression, Expression, Node } from 'typescript';
+import type { CallExpression, Expression, Node, Symbol as TsSymbol } from 'typescript';
 import { callOf, isAssignment, isDeclarationName, isUpdated, targetOf } from '../code/code.js';
 import { ts } from '../code/typescript.js';
 import type { CallEffect } from '../effect.js';
@@ -108,11 +108,20 @@ function isMemo({ code }: Evaluator, target: Expression): boolean {
   function partsOf(node: Node, found = new Set<Node>()): ReadonlySet<Node> {
     if (found.has(node)) return found;
     found.add(node);
-    const declared = ts.isIdentifier(node) ? code.symbolAt(node)?.valueDeclaration : undefined;
-    const local = declared && initializerOf(declared);
-    if (local !== undefined) partsOf(local, found);
+    const local = ts.isIdentifier(node) ? code.symbolAt(node) : undefined;
+    for (const each of local === undefined ? [] : sourcesOf(local)) partsOf(each, found);
     ts.forEachChild(node, (child) => void partsOf(child, found));
     return found;
+  }
+
+  /** Returns what a local variable is set to. Where it's declared counts unless it gets a new value. */
+  function sourcesOf(local: TsSymbol): readonly Expression[] {
+    const initializer = local.valueDeclaration && initializerOf(local.valueDeclaration);
+    if (initializer === undefined) return [];
+    const assigned = code.assignedTo(local).flatMap((each) => each ?? initializer);
+    const isNew =
+      assigned.length > 0 && assigned.every((each) => !each.getText().includes(local.name));
+    return isNew && !assigned.includes(initializer) ? assigned : [...assigned, initializer];
   }
 }
 

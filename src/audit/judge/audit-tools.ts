@@ -213,7 +213,7 @@ async function nameOf(folder: string): Promise<string | undefined> {
  * Asserts that no tool does more than it declares. Works in vitest, Jest and node:test.
  *
  * ```js
- * it('does what it says', () => expectHonest(registry, { root: 'src' }));
+ * it('does what it says', () => expectHonest(registry, { root: 'src' }), 60_000);
  * ```
  *
  * @throws AssertionError with every lie, and the path to the call that proves it.

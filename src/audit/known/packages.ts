@@ -213,7 +213,12 @@ export const ROWS: readonly Row[] = [
       defaults end geturi toformdata mergeconfig headers response paginate each has append foreach entries clone query
       httperror timeouterror`,
   },
-  { packages: '@aws-sdk/*', kind: 'network', quiet: 'destroy getsignedurl from*' },
+  {
+    packages: '@aws-sdk/* @smithy/*',
+    kind: 'network',
+    reads: 'paginate* waituntil*',
+    quiet: 'destroy getsignedurl from* transformto*',
+  },
   {
     packages: 'process',
     kind: 'environment',

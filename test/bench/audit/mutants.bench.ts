@@ -1,107 +1,200 @@
-import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
-import { globSync } from 'tinyglobby';
+import { basename, join, resolve } from 'node:path';
 import ts from 'typescript';
 import { auditFolder } from '../../../src/audit/judge/audit-tools.js';
-import { markdownTable } from '../report.js';
+import { seededRandom } from '../../../src/testing.js';
+import { markdownTable, writeSection } from '../report.js';
+import { HIDERS, WRITES, type Hider, type Write } from './mutations.js';
 
-// Adds a writing call to honest readonly tools and counts how many of them the audit reports:
-// `npm run bench:mutants`. The subject is docs/examples, or a folder that you pass.
+// Adds a writing call to honest readonly tools and counts the verdicts: `npm run bench:mutants`. The
+// subjects are the bundled tools, the labelled tools if they are there, or a folder that you pass.
 
 const ROOT = resolve(import.meta.dirname, '../../..');
-const SUBJECT = resolve(process.argv[2] ?? join(ROOT, 'docs/examples'));
+const OWN_CODE = resolve(ROOT, '../shared/data/own-code');
+const ROUNDS = Number(process.env['ROUNDS'] ?? 4);
+const random = seededRandom(Number(process.env['SEED'] ?? 28));
 
-/** What a mutant does, by its title: code for the top of the file, and a statement for the tool. */
-const CHANGES: Readonly<Record<string, readonly [top: string, statement: string]>> = {
-  'writes a file': [
-    `import { writeFileSync as mutantWrite } from 'node:fs';`,
-    `mutantWrite('mutant.txt', '');`,
-  ],
-  'deletes in a helper of a helper': [
-    `import * as mutantFs from 'node:fs';\nconst mutantTidy = (name: string) => mutantFs.promises.rm(name);\nfunction mutantAll() { for (const name of ['mutant.txt']) void mutantTidy(name); }`,
-    `mutantAll();`,
-  ],
-  'commits with git': [
-    `import { execFileSync as mutantRun } from 'node:child_process';`,
-    `mutantRun('git', ['commit', '--allow-empty', '-m', 'mutant']);`,
-  ],
-  'posts to a service': ['', `void fetch('https://mutant.example/items', { method: 'POST' });`],
-  'deletes at a service through a class': [
-    `class MutantClient { send(method: string) { return fetch('https://mutant.example/items/1', { method }); } }\nconst mutantClient = new MutantClient();`,
-    `void mutantClient.send('DELETE');`,
-  ],
-  'counts calls in memory': [
-    `const mutantCalls: number[] = [];`,
-    `mutantCalls.push(mutantCalls.length); if (mutantCalls.length > 3) throw new Error();`,
-  ],
-};
+interface Mutant {
+  readonly tool: string;
+  readonly write: Write;
+  readonly hider: Hider;
+}
 
-const work = mkdtempSync(join(tmpdir(), 'mutants-'));
-cpSync(SUBJECT, work, { recursive: true, filter: (path) => !path.includes('node_modules') });
-symlinkSync(join(ROOT, 'node_modules'), join(work, 'node_modules'));
-const sources = globSync('**/*.ts', { cwd: work }).map((file) => join(work, file));
-const originals = new Map(sources.map((file) => [file, readFileSync(file, 'utf8')]));
+interface Tool {
+  readonly name: string;
+  readonly file: string;
+  readonly line: number;
+}
 
-const before = (await auditFolder({ root: work })).tools;
-const honest = before.filter(
-  ({ verdict, declared }) => verdict === 'agrees' && declared.accessMode === 'readonly',
-);
-const rows: (readonly [string, number, number, number])[] = [];
-for (const [title, [top, statement]] of Object.entries(CHANGES)) {
-  const names = new Set<string>();
-  for (const [file, text] of originals) {
-    const changed = mutated(file, text, statement);
-    for (const name of changed.names) names.add(name);
-    writeFileSync(file, changed.names.length === 0 ? text : `${top}\n${changed.text}`);
+interface Edit {
+  readonly at: number;
+  readonly text: string;
+}
+
+/** Copies a subject, so that its files can be changed. */
+async function copyOf(subject: string): Promise<string> {
+  const work = await mkdtemp(join(tmpdir(), 'mutants-'));
+  const parts = subject === ROOT ? ['src', 'tools', 'package.json'] : ['.'];
+  for (const part of parts)
+    cpSync(join(subject, part), join(work, part), {
+      recursive: true,
+      filter: (path) => !/[\\/](?:node_modules|dist)(?:[\\/]|$)/.test(path.slice(subject.length)),
+    });
+  if (subject === ROOT)
+    writeFileSync(
+      join(work, 'tsconfig.json'),
+      JSON.stringify({
+        compilerOptions: { target: 'es2022', module: 'nodenext', strict: true, types: ['node'] },
+        include: ['tools'],
+      }),
+    );
+  const modules = join(subject, 'node_modules');
+  if (existsSync(modules)) symlinkSync(modules, join(work, 'node_modules'));
+  else mkdirSync(join(work, 'node_modules'));
+  return work;
+}
+
+/** Mutates all honest tools of a folder in each round, and returns the mutants with their verdicts. */
+async function mutate(work: string): Promise<readonly (readonly [Mutant, string])[]> {
+  const before = await auditFolder({ root: work });
+  const honest = before.tools
+    .filter(({ verdict, declared }) => verdict === 'agrees' && declared.accessMode === 'readonly')
+    .map(({ name, at }): Tool => {
+      const [file = '', line] = at.split(':');
+      return { name, file, line: Number(line) };
+    });
+  const originals = new Map(
+    honest.map(({ file }) => [file, readFileSync(join(work, file), 'utf8')]),
+  );
+  const all: (readonly [Mutant, string])[] = [];
+  for (let round = 0; round < ROUNDS; round++) {
+    const mutants = [...originals].flatMap(([file, text]) => {
+      const [changed, found] = mutated(
+        text,
+        honest.filter((tool) => tool.file === file),
+        round,
+      );
+      writeFileSync(join(work, file), changed);
+      return found;
+    });
+    const { tools } = await auditFolder({ root: work });
+    const verdicts = new Map(tools.map((tool) => [tool.name, tool.verdict]));
+    for (const each of mutants) all.push([each, verdicts.get(each.tool) ?? 'not found']);
+    console.error(`round ${round + 1} of ${ROUNDS}: ${mutants.length} mutants`);
   }
-  const after = (await auditFolder({ root: work })).tools.filter(({ name }) => names.has(name));
-  const count = (verdict: string) => after.filter((tool) => tool.verdict === verdict).length;
-  for (const { name } of after.filter(({ verdict }) => verdict === 'agrees'))
-    console.log(`not found: ${name}, which ${title}`);
-  rows.push([title, names.size, count('lies'), count('agrees')]);
+  return all;
 }
-rmSync(work, { recursive: true });
-console.log(markdownTable(['change', 'mutants', 'lies', 'agrees'], rows));
 
-/** Adds a statement to the functions of the honest tools in a file. */
+/** Adds one writing call to each of the tools in a file. */
 function mutated(
-  file: string,
   text: string,
-  statement: string,
-): { text: string; names: readonly string[] } {
-  const source = ts.createSourceFile(file, text, ts.ScriptTarget.Latest, true);
-  const edits: (readonly [at: number, text: string])[] = [];
-  const names: string[] = [];
-  const visit = (node: ts.Node): void => {
-    const body = bodyOf(node);
-    const tool = honest.find(({ name }) => node.getText().includes(`name: '${name}'`));
-    if (body !== undefined && tool !== undefined) {
-      names.push(tool.name);
-      if (ts.isBlock(body)) edits.push([body.getStart() + 1, ` ${statement} `]);
-      else edits.push([body.getStart(), `{ ${statement} return (`], [body.getEnd(), `); }`]);
-    } else ts.forEachChild(node, visit);
-  };
-  visit(source);
-  const sorted = [...edits].sort(([a], [b]) => b - a);
-  return {
-    names,
-    text: sorted.reduce((to, [at, added]) => to.slice(0, at) + added + to.slice(at), text),
-  };
+  tools: readonly Tool[],
+  round: number,
+): readonly [string, readonly Mutant[]] {
+  const source = ts.createSourceFile('tools.ts', text, ts.ScriptTarget.Latest, true);
+  const edits: Edit[] = [];
+  const mutants: Mutant[] = [];
+  const top = new Set<string>();
+  for (const { name, line } of tools) {
+    const body = bodyOf(source, line);
+    if (body === undefined) continue;
+    const write = pick(WRITES);
+    const hider = pick(HIDERS);
+    const id = `${name.replace(/\W/g, '_')}_${round}`;
+    const { before = '', statement } = hider.make(write.call, `mutant_${id}`, `Mutant_${id}`);
+    for (const each of `${write.top ?? ''}\n${before}`.split('\n')) top.add(each);
+    mutants.push({ tool: name, write, hider });
+    if (ts.isBlock(body))
+      edits.push({ at: pick(blocksIn(body)).getStart() + 1, text: ` ${statement} ` });
+    else
+      edits.push(
+        { at: body.getStart(), text: `{ ${statement} return (` },
+        { at: body.getEnd(), text: '); }' },
+      );
+  }
+  const changed = edits
+    .sort((a, b) => b.at - a.at)
+    .reduce((to, { at, text: added }) => to.slice(0, at) + added + to.slice(at), text);
+  return [`${[...top].join('\n')}\n${changed}`, mutants];
 }
 
-/** Returns the body of the function `execute` in a class, or in the options of a tool. */
-function bodyOf(node: ts.Node): ts.ConciseBody | undefined {
-  const members = ts.isClassDeclaration(node)
-    ? node.members
-    : ts.isObjectLiteralExpression(node)
-      ? node.properties
+const pick = <T>(list: readonly T[]): T => list[Math.floor(random() * list.length)]!;
+
+/** Returns the body of the function `execute` in the tool that starts in a line. */
+function bodyOf(source: ts.SourceFile, line: number): ts.ConciseBody | undefined {
+  const find = (node: ts.Node): ts.ConciseBody | undefined => {
+    const isHere = source.getLineAndCharacterOfPosition(node.getStart()).line + 1 === line;
+    const decorated = isHere && ts.isDecorator(node) ? node.parent : undefined;
+    const called = isHere && ts.isCallExpression(node) ? node.arguments[0] : undefined;
+    if (decorated !== undefined && ts.isMethodDeclaration(decorated)) return decorated.body;
+    const owner = decorated ?? called;
+    const found = owner && executeIn(owner);
+    return found ?? ts.forEachChild(node, find);
+  };
+  return find(source);
+}
+
+function executeIn(owner: ts.Node): ts.ConciseBody | undefined {
+  const members = ts.isClassLike(owner)
+    ? owner.members
+    : ts.isObjectLiteralExpression(owner)
+      ? owner.properties
       : [];
   for (const each of members) {
     if (each.name?.getText() !== 'execute') continue;
     if (ts.isMethodDeclaration(each)) return each.body;
-    if (ts.isPropertyAssignment(each) && ts.isArrowFunction(each.initializer))
-      return each.initializer.body;
+    const value = (each as Partial<ts.PropertyAssignment>).initializer;
+    if (value !== undefined && ts.isArrowFunction(value)) return value.body;
   }
   return undefined;
 }
+
+/** Returns a function's body and the blocks inside it that aren't those of other functions. */
+function blocksIn(body: ts.Block): readonly ts.Block[] {
+  const found = [body];
+  const look = (node: ts.Node): void => {
+    if (ts.isFunctionLike(node) || ts.isClassLike(node)) return;
+    if (ts.isBlock(node)) found.push(node);
+    ts.forEachChild(node, look);
+  };
+  ts.forEachChild(body, look);
+  return found;
+}
+
+const given = process.argv[2];
+const subjects = given === undefined ? [ROOT, OWN_CODE].filter(existsSync) : [resolve(given)];
+const rows: (readonly (string | number)[])[] = [];
+const missed: string[] = [];
+for (const subject of subjects) {
+  const work = await copyOf(subject);
+  const found = await mutate(work);
+  rmSync(work, { recursive: true });
+  const count = (wanted: string) => found.filter(([, verdict]) => verdict === wanted).length;
+  const title =
+    subject === ROOT
+      ? 'bundled tools'
+      : subject === OWN_CODE
+        ? 'labelled tools'
+        : basename(subject);
+  rows.push([title, found.length, count('lies'), count('unknown'), count('agrees')]);
+  for (const [{ tool, write, hider }, verdict] of found)
+    if (verdict !== 'lies') missed.push(`${verdict}: ${tool}, ${write.title}, ${hider.title}`);
+}
+console.error(missed.sort().join('\n'));
+const table = markdownTable(['subject', 'mutants', 'lies', 'unknown', 'agrees'], rows);
+if (given !== undefined) console.log(table);
+else
+  writeSection(
+    'Audit of tools with one writing call more',
+    `Each mutant is an honest readonly tool with one writing call added. The call is one of ${WRITES.length}, and it's written in one of ${HIDERS.length} ways, such as in a helper, a getter or a callback. Its verdict should be \`lies\`. The verdict \`agrees\` would be wrong.\n\n${table}`,
+  );
