@@ -95,8 +95,8 @@ function plainDetails(
 /**
  * Asks the user for the call's result: free text, or one of the strings in `options`.
  *
- * With `{ choices, multiple, allowOther, timeoutMs }`, you can label the choices, allow multiple or
- * custom answers, and set a timeout. With `{ form }`, the answer is an object with several fields.
+ * With `{ form }`, the answer matches a JSON Schema: several choices, or an object with fields.
+ * `timeoutMs` limits the time to answer.
  *
  * @throws ToolError `INVALID_ARGUMENT` if an option is invalid.
  */

@@ -5,30 +5,12 @@ import { expectedGot, formatIssues, invalidArgument } from '../core/issues.js';
 import { compileJsonSchema } from '../json-schema/compile-json-schema.js';
 import { shortJson } from '../json-schema/schema-issues.js';
 
-/**
- * A choice that a question offers. `value` is the answer, and `label` is the text shown to the
- * user.
- */
-type Choice = {
-  readonly value: string;
-  readonly label: string;
-};
-
 /** A question for the user, as plain data. */
 export type Question = {
   readonly question: string;
-  /**
-   * The answers to choose from. Other answers are accepted only with `allowOther`. Without options,
-   * the user answers in free text.
-   */
+  /** The answers to choose from. Without options or a form, the user answers in free text. */
   readonly options?: readonly string[];
-  /** The values of `options` with their labels. */
-  readonly choices?: readonly Choice[];
-  /** Allows more than one choice, so the answer is a list. */
-  readonly multiple?: boolean;
-  /** Allows answers that aren't among the choices, too. */
-  readonly allowOther?: boolean;
-  /** A JSON Schema for the answer, as an alternative to choices. */
+  /** A JSON Schema for the answer, instead of options. */
   readonly form?: Readonly<Record<string, unknown>>;
   /** The time to wait for an answer, in milliseconds. */
   readonly timeoutMs?: number;
@@ -41,17 +23,11 @@ export type Question = {
  * question.
  */
 export interface AskUserOptions {
-  /** The answers to choose from: strings, or values with labels. @default free text */
-  readonly choices?: readonly (
-    string | { readonly value: string; readonly label?: string | undefined }
-  )[];
-  /** Lets the user choose more than one value, so the answer is a list of values. @default false */
-  readonly multiple?: boolean;
-  /** Allows answers that aren't among the choices, too. @default false */
-  readonly allowOther?: boolean;
+  /** The answers to choose from. @default free text */
+  readonly choices?: readonly string[];
   /**
-   * A JSON Schema for the answer. The answer must match the schema, as an object or as JSON text.
-   * Missing fields get their `default`. @default a single answer
+   * A JSON Schema for the answer, for example an array of choices. The answer must match the schema,
+   * as a value or as JSON text. Missing fields get their `default`. @default a single answer
    */
   readonly form?: Readonly<Record<string, unknown>>;
   /**
@@ -64,7 +40,7 @@ export interface AskUserOptions {
   readonly [hint: string]: unknown;
 }
 
-type Known = Pick<AskUserOptions, 'choices' | 'multiple' | 'allowOther' | 'form' | 'timeoutMs'>;
+type Known = Pick<AskUserOptions, 'choices' | 'form' | 'timeoutMs'>;
 
 const formField = () =>
   z.custom<Readonly<Record<string, unknown>>>((value) => {
@@ -78,24 +54,13 @@ const formField = () =>
 const OPTIONS = once(() =>
   z
     .looseObject({
-      choices: z
-        .array(
-          z.union(
-            [text(), z.strictObject({ value: text(), label: text().optional() })],
-            'a string or { value, label }',
-          ),
-        )
-        .min(1)
-        .optional(),
-      multiple: z.boolean().optional(),
-      allowOther: z.boolean().optional(),
+      choices: z.array(text()).min(1).optional(),
       form: formField().optional(),
       timeoutMs: milliseconds().optional(),
     } satisfies FieldsOf<Known>)
     .refine(
-      ({ choices, multiple, allowOther, form }) =>
-        form === undefined || (choices ?? multiple ?? allowOther) === undefined,
-      'either a form, or choices, multiple and allowOther',
+      ({ choices, form }) => form === undefined || choices === undefined,
+      'either choices or a form',
     ),
 );
 
@@ -107,9 +72,6 @@ export const questionFields = () =>
   ({
     question: z.string(),
     options: z.array(z.string()).optional(),
-    choices: z.array(z.strictObject({ value: z.string(), label: z.string() })).optional(),
-    multiple: z.boolean().optional(),
-    allowOther: z.boolean().optional(),
     form: formField().optional(),
     timeoutMs: z.number().min(0).optional(),
     hints: z.record(z.string(), z.unknown()).optional(),
@@ -119,6 +81,8 @@ export const questionFields = () =>
 const MISNOMERS: Readonly<Record<string, keyof Known>> = {
   options: 'choices',
   schema: 'form',
+  multiple: 'form',
+  allowOther: 'form',
   timeout: 'timeoutMs',
 };
 
@@ -144,44 +108,25 @@ export function makeQuestion(
   if (Array.isArray(options))
     return { question, options: cloneFrozen(options as readonly string[]) };
   assertNoMisnomer(options);
-  const { choices, multiple, allowOther, form, timeoutMs, ...hints } = checkOptions(
+  const { choices, form, timeoutMs, ...hints } = checkOptions(
     OPTIONS,
     options,
     'options of a question',
   );
-  const offered = choices?.map((each) =>
-    typeof each === 'string'
-      ? { value: each, label: each }
-      : { value: each.value, label: each.label ?? each.value },
-  );
   return cloneFrozen({
     question,
-    options: offered?.map(({ value }) => value),
-    choices: offered,
-    multiple,
-    allowOther,
+    options: choices,
     form,
     timeoutMs,
     hints: Object.keys(hints).length > 0 ? hints : undefined,
   }) as Question;
 }
 
-/**
- * Returns the choices of a question with their labels, or an empty list for a free-text question.
- */
-export function choicesOf({ choices, options = [] }: Question): readonly Choice[] {
-  return choices ?? [...new Set(options)].map((value) => ({ value, label: value }));
-}
-
 /** An answer accepted as the tool's result, or the reason it was refused. */
 type Answer =
   { readonly ok: true; readonly value: Json } | { readonly ok: false; readonly message: string };
 
-/**
- * Reads a user's answer: the value or label of a choice. If several choices are allowed, the answer
- * can be a list or comma-separated text. For a form, accepts any answer that matches the schema,
- * even as JSON text.
- */
+/** Reads a user's answer: a value that the question's schema accepts, or its JSON text. */
 export function readAnswer(question: Question, answer: unknown): Answer {
   const refused: Answer = {
     ok: false,
@@ -193,43 +138,19 @@ export function readAnswer(question: Question, answer: unknown): Answer {
   } catch {
     return refused;
   }
-  if (question.form === undefined) {
-    const value = chosen(question, given);
-    return compileJsonSchema(schemaOf(question)).check(value).length === 0
-      ? { ok: true, value }
-      : refused;
-  }
-  const schema = compileJsonSchema(question.form);
-  const values = [given, ...parsed(given)].map((each) => withDefaults(question.form!, each));
+  const form = schemaOf(question);
+  const schema = compileJsonSchema(form);
+  const values = [given, ...parsed(given)].map((each) => withDefaults(form, each));
   const value = values.find((each) => schema.check(each).length === 0);
   if (value !== undefined) return { ok: true, value };
-  return typeof values.at(-1) === 'string'
+  return question.form === undefined || typeof values.at(-1) === 'string'
     ? refused
     : { ok: false, message: formatIssues(schema.check(values.at(-1)!)) };
 }
 
-/** Returns a JSON Schema for the answers to a question without a form. */
-function schemaOf(question: Question): object {
-  const choices = choicesOf(question);
-  const one =
-    choices.length > 0 && question.allowOther !== true
-      ? { enum: choices.map(({ value }) => value) }
-      : { type: 'string', ...(choices.length > 0 && { pattern: '\\S' }) };
-  return question.multiple === true ? { type: 'array', minItems: 1, items: one } : one;
-}
-
-/** Returns the values that an answer selects by value or label. */
-function chosen(question: Question, given: Json): Json {
-  const offered = choicesOf(question);
-  const meant = (each: Json) =>
-    offered.find(({ value }) => value === each) ?? offered.find(({ label }) => label === each);
-  const named = (each: Json): Json => meant(each)?.value ?? each;
-  if (question.multiple !== true) return named(given);
-  const list =
-    typeof given !== 'string' || meant(given) !== undefined
-      ? [given].flat()
-      : given.split(',').map((each) => each.trim());
-  return Object.freeze([...new Set(list.map((each) => named(each)))]);
+/** Returns the JSON Schema for the answers to a question. */
+function schemaOf({ form, options }: Question): Readonly<Record<string, unknown>> {
+  return form ?? (options === undefined ? { type: 'string' } : { enum: options });
 }
 
 function parsed(given: Json): readonly Json[] {
@@ -263,6 +184,11 @@ export function formWords({ form = {} }: Pick<Question, 'form'>): string {
 
 const FLAT: readonly unknown[] = ['string', 'number', 'integer', 'boolean', 'array'];
 
+/** Returns true for the schema of a value that MCP clients can show as a field. */
+export function isField(schema: unknown): boolean {
+  return isPlainObject(schema) && FLAT.includes(schema['type']);
+}
+
 /**
  * Returns a form's fields if MCP clients can show them: the form must be an object whose fields are
  * strings, numbers, booleans, or lists.
@@ -272,20 +198,18 @@ export function flatForm({
 }: Question): { properties: object; required: string[] } | undefined {
   const { type, properties, required } = form;
   if (type !== 'object' || !isPlainObject(properties)) return undefined;
-  return Object.values(properties).every(
-    (field) => isPlainObject(field) && FLAT.includes(field['type']),
-  )
+  return Object.values(properties).every(isField)
     ? { properties, required: Array.isArray(required) ? (required as string[]) : [] }
     : undefined;
 }
 
 /** Describes the answers that a question accepts: `one of "a", "b"`. */
 function answerWords(question: Question): string {
-  if (question.form !== undefined) return formWords(question);
-  const offered = choicesOf(question);
-  if (offered.length === 0) return 'free text';
-  const other = question.allowOther === true ? ', or another text' : '';
-  return `${question.multiple === true ? 'one or more' : 'one'} of ${offered.map(({ value, label }) => `${JSON.stringify(value)}${label === value ? '' : ` (${label})`}`).join(', ')}${other}`;
+  const { form, options } = question;
+  if (form !== undefined) return formWords(question);
+  return options === undefined
+    ? 'free text'
+    : `one of ${options.map((option) => JSON.stringify(option)).join(', ')}`;
 }
 
 /**
@@ -293,7 +217,6 @@ function answerWords(question: Question): string {
  * an empty string for a free-text question.
  */
 export function choiceWords(question: Question): string {
-  return question.form === undefined && choicesOf(question).length === 0
-    ? ''
-    : ` (${answerWords(question)})`;
+  const { form, options } = question;
+  return (form ?? options) === undefined ? '' : ` (${answerWords(question)})`;
 }

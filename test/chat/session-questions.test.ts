@@ -9,7 +9,7 @@ import {
 } from '../../src/index.js';
 import { ManualClock } from '../../src/testing.js';
 
-const CHOICES: AskUserOptions = { choices: ['red', { value: 'b', label: 'Blue' }], multiple: true };
+const CHOICES: AskUserOptions = { choices: ['red', 'blue'] };
 
 async function asked(options: AskUserOptions) {
   const clock = new ManualClock(1_000);
@@ -37,34 +37,29 @@ const resultOf = (session: Session) =>
 const stored = (session: Session) => JSON.parse(JSON.stringify(session)) as SessionSnapshot;
 
 describe('a question with choices', () => {
-  it('a question with choices can be stored and restored, and then accepts a list', async () => {
+  it('a question with choices can be stored and restored, and then accepts a choice', async () => {
     const { session, engine } = await asked({ ...CHOICES, timeoutMs: 500 });
     const copy = Session.fromJSON(stored(session));
     expect(copy.pending).toMatchObject([
       {
         kind: 'question',
-        options: ['red', 'b'],
-        choices: [
-          { value: 'red', label: 'red' },
-          { value: 'b', label: 'Blue' },
-        ],
-        multiple: true,
+        options: ['red', 'blue'],
         timeoutMs: 500,
         expiresAt: 1_500,
       },
     ]);
-    const decided = copy.answer('q', ['Blue', 'red'], { now: 1_499 });
+    const decided = copy.answer('q', 'blue', { now: 1_499 });
     expect(decided).toMatchObject({ ok: true, applied: true });
-    expect(decided.session.answer('q', ['Blue', 'red'])).toMatchObject({
+    expect(decided.session.answer('q', 'blue')).toMatchObject({
       ok: true,
       applied: false,
     });
-    expect(decided.session.answer('q', ['red'])).toMatchObject({
+    expect(decided.session.answer('q', 'red')).toMatchObject({
       ok: false,
       error: { code: 'ALREADY_RESOLVED' },
     });
     const { session: last } = await decided.session.continue(engine);
-    expect(resultOf(last)).toMatchObject({ output: { type: 'json', value: ['b', 'red'] } });
+    expect(resultOf(last)).toMatchObject({ output: { type: 'text', value: 'blue' } });
   });
 });
 

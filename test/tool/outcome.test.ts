@@ -30,25 +30,11 @@ describe('the result helpers', () => {
       expect(isToolResult(value)).toBe(false);
   });
 
-  it('askUser accepts choices as strings or values with labels', () => {
-    expect(
-      askUser('Which?', {
-        choices: ['a', { value: 'b', label: 'The b' }, { value: 'c' }],
-        multiple: true,
-        allowOther: true,
-        timeoutMs: 30_000,
-      }),
-    ).toEqual({
+  it('askUser keeps choices, a time limit, or only the question', () => {
+    expect(askUser('Which?', { choices: ['a', 'b'], timeoutMs: 30_000 })).toEqual({
       status: 'ask_user',
       question: 'Which?',
-      options: ['a', 'b', 'c'],
-      choices: [
-        { value: 'a', label: 'a' },
-        { value: 'b', label: 'The b' },
-        { value: 'c', label: 'c' },
-      ],
-      multiple: true,
-      allowOther: true,
+      options: ['a', 'b'],
       timeoutMs: 30_000,
     });
     expect(askUser('Which?', { timeoutMs: 5 })).toEqual({

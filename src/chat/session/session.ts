@@ -241,10 +241,8 @@ export class Session {
   }
 
   /**
-   * Answers a call's question. The answer becomes the call's result. If the question offers
-   * choices, pass the value or label of one choice. If the question allows several answers, pass a
-   * list, or text with commas between the answers. Other answers are refused unless the question
-   * allows them. After the question has expired, the answer is refused with `TIMEOUT`.
+   * Answers a call's question. The answer becomes the call's result. It must be one of the question's
+   * choices, or match its form. After the question has expired, the answer is refused with `TIMEOUT`.
    *
    * @param options `now`: the time of the answer, in milliseconds since 1970. @default the system
    * clock

@@ -1,7 +1,7 @@
 import type { Json } from '../../core/plain-data.js';
 import type { ToolExecutor } from '../../execution/tool-executor.js';
 import type { PendingApproval, ToolOutcome } from '../../safety/calls.js';
-import { choicesOf, readAnswer, type Question } from '../../tool/question.js';
+import { readAnswer, type Question } from '../../tool/question.js';
 import {
   paint,
   plainLine,
@@ -94,28 +94,20 @@ export async function askQuestion(
   signal: AbortSignal,
 ): Promise<Json | undefined> {
   if (!terminal.interactive) return undefined;
-  const { length } = choicesOf(question);
+  const { options = [] } = question;
   terminal.err(`${paint('bold', question.toolName)} asks: ${plainText(question.question)}`);
   for (const line of choiceLines(question)) terminal.err(line);
-  const several = question.multiple === true ? ', or several separated by commas' : '';
-  const hint = length === 0 ? '' : ` (1–${length}${several})`;
+  const hint = options.length === 0 ? '' : ` (1–${options.length})`;
   for (;;) {
     const text = await terminal.ask(`Answer${hint}: `, { signal });
     if (text === undefined) return undefined;
-    // Tries the exact text of a choice first, then its number, then free text.
-    const exact = readAnswer({ ...question, allowOther: false }, text);
-    const answer = exact.ok ? exact : readAnswer(question, numbered(question, text) ?? text);
+    // Tries the exact text of a choice first, then its number.
+    const exact = readAnswer(question, text);
+    const chosen = options[Number(text.trim() || NaN) - 1];
+    const answer = exact.ok || chosen === undefined ? exact : readAnswer(question, chosen);
     if (answer.ok) return answer.value;
     report(terminal, 'red', 'refused', answer.message);
   }
-}
-
-/** Returns the choices that the numbers in a text refer to. */
-function numbered(question: Question, text: string): string | readonly string[] | undefined {
-  const numbers = question.multiple === true ? text.split(',') : [text];
-  const values = numbers.map((each) => choicesOf(question)[Number(each.trim() || NaN) - 1]?.value);
-  if (!values.every((each) => each !== undefined)) return undefined;
-  return question.multiple === true ? values : values[0];
 }
 
 /**

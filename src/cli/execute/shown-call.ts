@@ -1,8 +1,8 @@
+import type { Question } from '../../tool/question.js';
 import type { DangerLevel } from '../../core/enums.js';
 import { isPlainObject, type Json } from '../../core/plain-data.js';
 import { previewLines } from '../../core/preview.js';
 import type { Pending, PendingApproval } from '../../safety/calls.js';
-import { choicesOf, type Question } from '../../tool/question.js';
 import { dangerStyle } from '../terminal/axis-row.js';
 import { wrapWords } from '../terminal/table.js';
 import { paint, plainLine, plainText, seenText, type Terminal } from '../terminal/terminal.js';
@@ -134,8 +134,8 @@ function pieces(line: string, room: number): string[] {
 }
 
 /** Returns a question's choices, one per line, with their numbers. */
-export function choiceLines(question: Question): readonly string[] {
-  return choicesOf(question).map(
-    ({ label }, index) => `  ${paint('cyan', String(index + 1))} ${plainText(label)}`,
+export function choiceLines({ options = [] }: Pick<Question, 'options'>): readonly string[] {
+  return options.map(
+    (choice, index) => `  ${paint('cyan', String(index + 1))} ${plainText(choice)}`,
   );
 }

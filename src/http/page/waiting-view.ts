@@ -122,7 +122,7 @@ function PendingCard({ pending, isOpen, mayAnswer, onDone }: CardProps) {
   </article>`;
 }
 
-function factsOf({ preview, choices, ...pending }: PendingWire): readonly Fact[] {
+function factsOf({ preview, ...pending }: PendingWire): readonly Fact[] {
   return [
     ['for', pending.principal ?? 'an unnamed caller'],
     ['conversation', pending.conversation_id],
@@ -132,7 +132,6 @@ function factsOf({ preview, choices, ...pending }: PendingWire): readonly Fact[]
     ['effect', preview?.summary],
     ['to', preview?.recipients],
     ['cost', preview?.cost],
-    ['choices', pending.multiple === true && choices?.map(({ value }) => value)],
   ];
 }
 
@@ -175,7 +174,7 @@ function Answering({ pending, given, onDone }: AnsweringProps) {
       ${answer.label}
     </button>`;
   const offered = answersTo(pending, text, given);
-  const hasField = pending.allow_other === true || choicesOf(pending).length === 0;
+  const hasField = pending.options === undefined;
   const effect = preview?.summary ?? `${tool} ${text}`;
   return html`
     ${
@@ -209,9 +208,6 @@ function Answering({ pending, given, onDone }: AnsweringProps) {
   `;
 }
 
-const choicesOf = ({ choices, options = [], multiple }: PendingWire) =>
-  multiple === true ? [] : (choices ?? options.map((value) => ({ value, label: value })));
-
 /** Returns the ways to answer a call with the text that the user typed. */
 function answersTo(pending: PendingWire, text: string, given: string): readonly Answer[] {
   const { kind, grant_choices: grants } = pending;
@@ -227,7 +223,7 @@ function answersTo(pending: PendingWire, text: string, given: string): readonly 
   const answer = (label: string, value: () => unknown) =>
     ({ label, action: 'answer', body: () => ({ value: value() }), style }) as const;
   return [
-    ...choicesOf(pending).map(({ value, label }) => answer(label, () => value)),
+    ...(pending.options ?? []).map((option) => answer(option, () => option)),
     ...(kind === 'approval' ? [approve] : text === '' ? [] : [answer('Answer', typed)]),
     { label: 'Deny', action: 'deny', body: () => ({}) },
     ...grants.map(({ label, scope }) => ({

@@ -5,7 +5,7 @@ import { compileJsonSchema } from '../../json-schema/compile-json-schema.js';
 import type { PendingApproval, ToolOutcome } from '../../safety/calls.js';
 import { readOutcome } from '../../safety/read-outcome.js';
 import { isForModel, type ContentPart } from '../../tool/content.js';
-import { choicesOf, flatForm, formWords, type Question } from '../../tool/question.js';
+import { flatForm, formWords, isField, type Question } from '../../tool/question.js';
 import { jsonSchemaOf, type JsonSchema } from '../../tool/tool-schema.js';
 import type { ToolEntry } from '../../tool/tool-definition.js';
 import { blockOfPart } from '../translate/content-blocks.js';
@@ -137,33 +137,20 @@ export function questionForm(toolName: string, question: Question, refused?: str
   const message = `${refused === undefined ? '' : `${refused}\n\n`}${toolName} asks: ${question.question}`;
   const flat = flatForm(question);
   if (flat) return form(message, flat.properties as Record<string, Field>, flat.required);
-  const choices = choicesOf(question);
-  const isTitled = choices.some(({ value, label }) => value !== label);
-  const titled = choices.map(({ value, label }) => ({ const: value, title: label }));
-  const values = choices.map(({ value }) => value);
-  const title = question.form ? formWords(question) : 'Answer';
-  const text = { type: 'string', title } as const;
-  const one: Field = isTitled ? { ...text, oneOf: titled } : { ...text, enum: values };
-  const least = question.allowOther === true ? {} : { minItems: 1 };
-  const items = isTitled ? { anyOf: titled } : ({ type: 'string', enum: values } as const);
-  const several = { type: 'array', title, ...least, items } as Field;
-  const answer = question.multiple === true ? several : one;
-  if (choices.length === 0) return form(message, { answer: text }, ['answer']);
-  return question.allowOther === true
-    ? form(message, { answer, other: { type: 'string', title: 'Another answer' } })
-    : form(message, { answer }, ['answer']);
+  return form(message, { answer: fieldFor(question) }, ['answer']);
 }
 
-/** Returns the answer from a submitted form: the chosen values, and the user's own text. */
+function fieldFor(question: Question): Field {
+  const { form, options } = question;
+  if (form !== undefined && isField(form)) return form as Field;
+  const title = form === undefined ? 'Answer' : formWords(question);
+  return { type: 'string', title, ...(options && { enum: [...options] }) };
+}
+
+/** Returns the answer from a submitted form. */
 export function answerIn(form: Readonly<Record<string, unknown>>, question: Question): unknown {
   if (flatForm(question)) return form;
-  const { multiple, allowOther } = question;
-  const field = (name: string): unknown => (Object.hasOwn(form, name) ? form[name] : undefined);
-  const [answer, other] = [field('answer'), allowOther === true ? field('other') : undefined];
-  if (typeof other !== 'string' || other.trim() === '') return answer;
-  return multiple === true
-    ? [...(Array.isArray(answer) ? (answer as unknown[]) : []), other]
-    : other;
+  return Object.hasOwn(form, 'answer') ? form['answer'] : undefined;
 }
 
 function form(
