@@ -23,6 +23,7 @@ const FILE = Object.freeze({
     base64: { type: 'string', description: "The content as base64, if it isn't text" },
     filename: { type: 'string' },
   },
+  anyOf: [{ required: ['text'] }, { required: ['base64'] }],
 });
 
 /**

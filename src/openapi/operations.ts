@@ -327,7 +327,7 @@ function parametersOf(root: Part, item: Part, own: Part): readonly Part[] {
   );
   return [...byPlace.values()].filter(
     (each) =>
-      !isCredential(root, each) &&
+      !isCredential(root, own, each) &&
       !(each['in'] === 'header' && OWN_HEADERS.has(String(each['name']).toLowerCase())),
   );
 }

@@ -28,7 +28,7 @@ export function requestFor(operation: Callable, baseUrl: URL, input: Input): Api
   let path = operation.path;
   for (const parameter of operation.parameters) {
     const value = input[parameter.argument];
-    if (value === undefined) continue;
+    if (value === undefined || (value === null && parameter.in !== 'path')) continue;
     const pairs = pairsOf(parameter, value);
     const line = pairs.map(([, text]) => text).join(',');
     if (parameter.in === 'path')
@@ -118,7 +118,8 @@ function pairsOf(
 }
 
 function textOf(value: unknown): string {
-  return typeof value === 'object' && value !== null ? jsonOf(value) : whole(String(value));
+  if (value === null) return '';
+  return typeof value === 'object' ? jsonOf(value) : whole(String(value));
 }
 
 function jsonOf(value: unknown): string {
@@ -202,7 +203,7 @@ function isFile(value: unknown): value is Input {
 }
 
 function bytesOf({ text, base64 }: Input): Uint8Array<ArrayBuffer> {
-  if (base64 !== undefined) return new Uint8Array(Buffer.from(textOf(base64), 'base64'));
-  if (text !== undefined) return new TextEncoder().encode(textOf(text));
-  throw new ToolError('INVALID_INPUT', expectedGot('a file with text or base64', 'neither'));
+  return base64 === undefined
+    ? new TextEncoder().encode(textOf(text))
+    : new Uint8Array(Buffer.from(textOf(base64), 'base64'));
 }

@@ -423,10 +423,7 @@ describe('documents for toolsFromOpenApi', () => {
     const file = join(mkdtempSync(join(tmpdir(), 'openapi-')), 'a.yaml');
     writeFileSync(
       file,
-      'openapi: 3.1.0\nservers: [{url: https://y.example}]\npaths: {/a: {get: {}}}',
-    );
-    expect(await load({ ...(await toolsFromOpenApi(file)) }).catch(() => undefined)).toBe(
-      undefined,
+      'openapi: 3.0\nservers: [{url: https://y.example}]\npaths: {/a: {get: {}}}',
     );
     expect((await toolsFromOpenApi(file)).tools.map(({ name }) => name)).toEqual(['get_a']);
 
@@ -624,6 +621,33 @@ function withForm(parameters: readonly object[], more: object = {}) {
     paths: { '/a': { post: { operationId: 'a', parameters, ...more } } },
   };
 }
+
+describe('arguments', () => {
+  it('that are null are left out of the query', async () => {
+    const { call, server } = await served(
+      withOperation({
+        operationId: 'a',
+        parameters: [{ name: 'q', in: 'query', schema: { type: ['string', 'null'] } }],
+      }),
+    );
+    await call('a', { q: null });
+    expect(server.seen.map(({ url }) => url)).toEqual(['/a']);
+  });
+
+  it('that are a token of a public operation are shown to models', async () => {
+    const parameters = [{ name: 'token', in: 'query', required: true, schema: {} }];
+    const { registry } = await load({
+      ...withOperation({}),
+      components: { securitySchemes: { key: { type: 'apiKey', in: 'header', name: 'X-Key' } } },
+      paths: {
+        '/a': { get: { operationId: 'a', parameters, security: [] } },
+        '/b': { get: { operationId: 'b', parameters } },
+      },
+    });
+    expect(registry.require('a').inputJsonSchema).toMatchObject({ required: ['token'] });
+    expect(registry.require('b').inputJsonSchema).toMatchObject({ properties: {} });
+  });
+});
 
 describe('paths', () => {
   it('keep a query of their own', async () => {
