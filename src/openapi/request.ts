@@ -38,7 +38,7 @@ export function requestFor(operation: Callable, baseUrl: URL, input: Input): Api
   }
   const url = new URL(`${baseUrl.origin}${baseUrl.pathname.replace(/\/$/, '')}${path}`);
   // Some paths have a query of their own: `/users/{id}/expire?temporary=true`.
-  for (const [name, text] of query) url.searchParams.append(name, text);
+  for (const [name, text] of query) url.searchParams.append(whole(name), text);
   if (!isInside(url, baseUrl)) throw outside(operation.name);
   const { body } = operation;
   if (body === undefined || input['body'] === undefined)
@@ -118,14 +118,14 @@ function pairsOf(
 }
 
 function textOf(value: unknown): string {
-  if (value === null) return '';
-  return typeof value === 'object' ? jsonOf(value) : whole(String(value));
+  return typeof value === 'object' && value !== null ? jsonOf(value) : whole(String(value ?? ''));
 }
 
 function jsonOf(value: unknown): string {
-  return JSON.stringify(value, (_, each: unknown) =>
-    typeof each === 'string' ? whole(each) : each,
-  );
+  return JSON.stringify(value, (key, each: unknown) => {
+    whole(key);
+    return typeof each === 'string' ? whole(each) : each;
+  });
 }
 
 /** Returns a text. @throws ToolError if the text contains half a character, which UTF-8 can't. */

@@ -885,6 +885,7 @@ describe('requests and responses', () => {
     ['half a character in the path', 'getPet', { id: 'a\ud800' }],
     ['half a character in the query', 'listPets', { status: ['\udc00'] }],
     ['half a character in the body', 'addPet', { body: { name: '\ud800' } }],
+    ['half a character in a name', 'addPet', { body: { name: 'a', '\ud800': 1 } }],
     ['a header outside of Latin-1', 'listPets', { 'X-Trace': '退款' }],
   ])('are refused with %s', async (_, tool, input) => {
     const { call, server } = await served(PETS, { auth: { key: 'very-secret-key' } });
