@@ -118,7 +118,8 @@ function pairsOf(
 }
 
 function textOf(value: unknown): string {
-  return typeof value === 'object' && value !== null ? jsonOf(value) : whole(String(value ?? ''));
+  if (value === null) return '';
+  return typeof value === 'string' ? whole(value) : jsonOf(value);
 }
 
 function jsonOf(value: unknown): string {
