@@ -570,6 +570,22 @@ function withBody(schema: object, schemas: object = {}) {
 }
 
 describe('schemas as people write them', () => {
+  it('share the definitions that several operations need', async () => {
+    const content = { 'application/json': { schema: refersTo('Pet') } };
+    const { registry } = await load({
+      ...withOperation({}),
+      paths: {
+        '/a': { post: { operationId: 'a', requestBody: { content } } },
+        '/b': { post: { operationId: 'b', requestBody: { content } } },
+      },
+      components: { schemas: { Pet: { type: 'string', nullable: true } } },
+    });
+    const [a, b] = ['a', 'b'].map((name) => registry.require(name).inputJsonSchema['$defs']);
+    const { Pet } = a as { readonly Pet: object };
+    expect(Pet).toEqual({ type: ['string', 'null'] });
+    expect((b as { readonly Pet: object }).Pet).toBe(Pet);
+  });
+
   it('of alternatives that overlap accept a value of any, and show what chooses them', async () => {
     const animal = (more: object) => ({
       type: 'object',
