@@ -119,10 +119,10 @@ export class CheckRun {
   }
 
   /** Returns true if all parts fit. After a failure, looks at the others only to report them. */
-  all<T>(parts: Iterable<T>, fits: (part: T) => boolean): boolean {
+  all<T>(parts: readonly T[], fits: (part: T, index: number) => boolean): boolean {
     let isFitting = true;
-    for (const part of parts) {
-      if (fits(part)) continue;
+    for (let index = 0; index < parts.length; index++) {
+      if (fits(parts[index]!, index)) continue;
       isFitting = false;
       if (!this.isTelling) break;
     }

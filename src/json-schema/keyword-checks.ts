@@ -218,9 +218,7 @@ export function items(first: readonly SchemaNode[] = [], rest?: SchemaNode): Che
   return ofLists((list, run, seen) => {
     const checked = rest === undefined ? list.slice(0, first.length) : list;
     if (seen !== undefined) seen.items = Math.max(seen.items, checked.length);
-    return run.all(checked.entries(), ([index, item]) =>
-      run.visitPart(index, first[index] ?? rest!, item),
-    );
+    return run.all(checked, (item, index) => run.visitPart(index, first[index] ?? rest!, item));
   });
 }
 
@@ -312,11 +310,11 @@ export function conditional(
 
 export function leftItems(node: SchemaNode): Check {
   return ofLists((list, run, seen) => {
-    const left = [...list.entries()].slice(seen!.items);
+    const start = seen!.items;
     seen!.items = list.length;
     return run.all(
-      left,
-      ([index, item]) => seen!.places.has(index) || run.visitPart(index, node, item),
+      list,
+      (item, index) => index < start || seen!.places.has(index) || run.visitPart(index, node, item),
     );
   });
 }
