@@ -23,6 +23,23 @@ export function cloneFrozen<T>(value: T): T {
   return clone(value, '', 0) as T;
 }
 
+/** The copies that other copies share. */
+const SHARED = new WeakSet<object>();
+/** The number of levels above a shared copy. */
+const ABOVE_SHARED = 8;
+
+/** Returns a frozen copy that later copies of data around it contain as it is. */
+export function sharedFrozen<T extends object>(value: T): T {
+  const copy = clone(value, '', ABOVE_SHARED) as T;
+  SHARED.add(copy);
+  return copy;
+}
+
+/** Returns true for a result of `sharedFrozen`. */
+export function isShared(value: object): boolean {
+  return SHARED.has(value);
+}
+
 const EMPTY = {};
 /** All empty lists are the same object, because most of a tool's lists are empty. */
 const EMPTY_LIST = Object.freeze([]);
@@ -42,6 +59,7 @@ function clone(value: unknown, place: string, depth: number): unknown {
       ),
     );
   if (isPlainObject(value)) {
+    if (isShared(value)) return value;
     const copy: Record<string, unknown> = {};
     for (const [key, item] of Object.entries(value)) {
       if (item === undefined) continue;

@@ -26,7 +26,7 @@ const MAX_DEPTH = 1_000;
 const MAX_TOLD = 200;
 
 /** Checks a value against one keyword, or against several related keywords. */
-export type Check = (value: Json, run: CheckRun, seen: Evaluated | undefined) => boolean;
+export type Check<T = Json> = (value: T, run: CheckRun, seen: Evaluated | undefined) => boolean;
 
 /** A schema in a document. */
 export interface SchemaNode {
@@ -110,17 +110,23 @@ export class CheckRun {
         { details: { maxDepth: MAX_DEPTH } },
       );
     const own = node.late.length > 0 ? new Evaluated() : seen;
-    let fits = true;
-    for (const check of node.checks) {
-      if (check(value, this, own)) continue;
-      fits = false;
-      if (!this.isTelling) break;
-    }
+    let fits = this.all(node.checks, (check) => check(value, this, own));
     // If the value is already invalid, its unevaluated members aren't worth reporting.
     for (const check of node.late) fits &&= check(value, this, own);
     if (own !== seen && seen !== undefined) seen.add(own!);
     this.#depth--;
     return fits;
+  }
+
+  /** Returns true if all parts fit. After a failure, looks at the others only to report them. */
+  all<T>(parts: readonly T[], fits: (part: T, index: number) => boolean): boolean {
+    let isFitting = true;
+    for (let index = 0; index < parts.length; index++) {
+      if (fits(parts[index]!, index)) continue;
+      isFitting = false;
+      if (!this.isTelling) break;
+    }
+    return isFitting;
   }
 
   visitPart(key: string | number, node: SchemaNode, value: Json): boolean {

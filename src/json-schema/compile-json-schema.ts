@@ -1,4 +1,5 @@
 import { isToolError, ToolError, type Issue } from '../core/errors.js';
+import { expectedGot } from '../core/issues.js';
 import { cloneFrozen, describeValue, isPlainObject, type Json } from '../core/plain-data.js';
 import { CheckRun, type Check, type SchemaNode } from './check-run.js';
 import { DIALECT, modernSchema } from './modern-schema.js';
@@ -19,7 +20,6 @@ import {
   fitsOne,
   hasType,
   hasUniqueItems,
-  isList,
   isObject,
   isOneOf,
   items,
@@ -39,34 +39,29 @@ const MAX_SCHEMA = 262_144;
 
 /** The maximum number of issues reported. */
 const MAX_REFUSED = 20;
-const TYPES: ReadonlySet<unknown> = new Set([
-  'object',
-  'array',
-  'string',
-  'number',
-  'integer',
-  'boolean',
-  'null',
-]);
+const TYPES = 'object, array, string, number, integer, boolean, null';
 type Allowed = readonly [expected: string, is: (value: Json) => boolean];
 const A_NUMBER: Allowed = ['a number', (value) => typeof value === 'number'];
 const A_COUNT: Allowed = [
   'a whole number from 0',
   (value) => Number.isInteger(value) && (value as number) >= 0,
 ];
+const A_REFERENCE: Allowed = ['a $ref', () => false];
 /**
  * The values allowed for keywords that don't contain schemas. Keywords that aren't listed here are
  * annotations, including `format` and `default` (2020-12, Validation § 7 and § 9.2).
  */
 const DATA: ReadonlyMap<string, Allowed> = new Map<string, Allowed>([
+  ['$dynamicRef', A_REFERENCE],
+  ['$recursiveRef', A_REFERENCE],
   [
     'type',
     [
-      `a type (${[...TYPES].join(', ')}) or a list of them`,
-      (value) => (Array.isArray(value) ? value : [value]).every((type) => TYPES.has(type)),
+      `a type (${TYPES}) or a list of them`,
+      (value) => [value].flat().every((type) => TYPES.split(', ').includes(type as string)),
     ],
   ],
-  ['enum', ['a list of values', isList]],
+  ['enum', ['a list of values', Array.isArray]],
   ['required', ['a list of names', isNames]],
   [
     'dependentRequired',
@@ -76,11 +71,11 @@ const DATA: ReadonlyMap<string, Allowed> = new Map<string, Allowed>([
     ],
   ],
   ['uniqueItems', ['true or false', (value) => typeof value === 'boolean']],
-  ['multipleOf', ['a number above 0', (value) => typeof value === 'number' && value > 0]],
   ['pattern', ['a string', (value) => typeof value === 'string']],
-  ...[...BOUNDS.map(([keyword]) => keyword), 'minContains', 'maxContains']
-    .filter((keyword) => keyword !== 'multipleOf')
-    .map((keyword) => [keyword, /imum$/i.test(keyword) ? A_NUMBER : A_COUNT] as const),
+  ['minContains', A_COUNT],
+  ['maxContains', A_COUNT],
+  ...BOUNDS.map(([keyword]) => [keyword, /imum$/i.test(keyword) ? A_NUMBER : A_COUNT] as const),
+  ['multipleOf', ['a number above 0', (value) => typeof value === 'number' && value > 0]],
 ]);
 
 /**
@@ -261,6 +256,54 @@ function engineMatcher(engine: PatternEngine | undefined): (pattern: string) => 
   };
 }
 
+/** Returns the checks of keywords. Gets their values, in which subschemas have become nodes. */
+type ChecksOf = (...values: never[]) => Check | undefined | readonly (Check | undefined)[];
+type Rule = readonly [keywords: readonly string[], checksOf: ChecksOf, isShared?: boolean];
+type Parts = readonly SchemaNode[];
+type NamedParts = readonly (readonly [name: string, SchemaNode])[];
+
+/**
+ * The checks in the order in which they run. The first keyword of a row has to be present, or any
+ * of them if the keywords share a check.
+ */
+const CHECKS: readonly Rule[] = [
+  [['$ref'], references],
+  [['type'], (types: string | readonly string[]) => hasType([types].flat())],
+  [['enum'], isOneOf],
+  [['const'], (value: Json) => isOneOf([value])],
+  ...BOUNDS.map((each): Rule => [[each[0]], (bound: number) => bounded(each, bound)]),
+  [['pattern', 'maxLength'], matches],
+  // Formats aren't checked, so it's open which of two branches with a format matches.
+  [['format'], () => (_, run) => (run.unsure = true)],
+  [['required'], requires],
+  [
+    ['dependentRequired'],
+    (needs: Readonly<Record<string, readonly string[]>>) =>
+      Object.entries(needs).map(([name, each]) => whenPresent(name, requires(each))),
+  ],
+  [
+    ['dependentSchemas'],
+    (parts: NamedParts) => parts.map(([name, each]) => whenPresent(name, references(each)!)),
+  ],
+  [['properties', 'patternProperties', 'additionalProperties'], members, true],
+  [['propertyNames'], memberNames],
+  [['prefixItems', 'items'], items, true],
+  [['contains', 'minContains', 'maxContains'], contains],
+  [['uniqueItems'], (isUnique: boolean) => (isUnique ? hasUniqueItems : undefined)],
+  [['allOf'], (parts: Parts) => parts.map(references)],
+  [['anyOf'], (parts: Parts) => fitsOne(parts, false)],
+  [['oneOf'], (parts: Parts) => fitsOne(parts, true)],
+  [['not'], fitsNot],
+  [['if', 'then', 'else'], conditional],
+];
+/** The checks that need to know what all others have evaluated. */
+const LATE: readonly Rule[] = [
+  [['unevaluatedItems'], leftItems],
+  [['unevaluatedProperties'], leftMembers],
+];
+/** The keywords whose subschemas apply to the same value. */
+const IN_PLACE = /^(?:\$ref|dependentSchemas|allOf|anyOf|oneOf|not|if|then|else)$/;
+
 class Builder {
   readonly #document: SchemaDocument;
   readonly #matcherOf: (pattern: string) => Matcher;
@@ -299,108 +342,61 @@ class Builder {
 
   #refuse(path: Path, expected: string, value: unknown, advice?: string): undefined {
     if (this.#refused.length < MAX_REFUSED)
-      this.#refused.push({
-        path,
-        message: `Expected ${expected}, got ${describeValue(value)}.${advice === undefined ? '' : ` ${advice}.`}`,
-      });
+      this.#refused.push({ path, message: expectedGot(expected, describeValue(value), advice) });
   }
 
   /** Returns a schema's node. The node's checks are added later. */
   #node(source: Json, path: Path, home: Resource): SchemaNode {
-    if (typeof source === 'boolean')
-      return {
-        checks: source ? [] : [(value, run) => run.fail('no value', value)],
-        late: [],
-        inPlace: [],
-        isFalse: !source,
-      };
-    if (!isPlainObject(source)) {
-      this.#refuse(path, 'a schema', source);
-      return EMPTY;
-    }
-    const known = this.#nodes.get(source);
+    const known = this.#nodes.get(source as object);
     if (known !== undefined) return known;
-    const resource = this.#document.resourceOf(source, home);
-    const node: SchemaNode = {
-      checks: [],
-      late: [],
-      inPlace: [],
-      isFalse: false,
-    };
-    this.#nodes.set(source, node);
-    this.#waiting.push(() => this.#fill(node, source, path, resource));
+    const node: SchemaNode = { checks: [], late: [], inPlace: [], isFalse: source === false };
+    if (source === false) node.checks.push((value, run) => run.fail('no value', value));
+    else if (isPlainObject(source)) {
+      this.#nodes.set(source, node);
+      const resource = this.#document.resourceOf(source, home);
+      this.#waiting.push(() => this.#fill(node, source, path, resource));
+    } else if (source !== true) this.#refuse(path, 'a schema', source);
     return node;
   }
 
   #fill(node: SchemaNode, source: Plain, path: Path, home: Resource): void {
     const keywords = this.#sound(source, path);
-    const at = (keyword: string) => [...path, keyword];
-    const one = (keyword: string): SchemaNode | undefined =>
-      keywords[keyword] === undefined
-        ? undefined
-        : this.#node(keywords[keyword], at(keyword), home);
-    const list = (keyword: string) =>
-      (keywords[keyword] as readonly Json[] | undefined)?.map((each, index) =>
-        this.#node(each, [...at(keyword), index], home),
-      );
-    const map = (keyword: string) =>
-      keywords[keyword] === undefined
-        ? []
-        : Object.entries(keywords[keyword] as Plain).map(
-            ([name, each]) => [name, this.#node(each, [...at(keyword), name], home)] as const,
-          );
-    const here = <T extends SchemaNode | undefined>(each: T): T => {
-      if (each !== undefined) node.inPlace.push(each);
-      return each;
-    };
-    const add = (check: Check | undefined) => check !== undefined && node.checks.push(check);
-    const number = (keyword: string) => keywords[keyword] as number | undefined;
+    const isPresent = (keyword: string) => keywords[keyword] !== undefined;
+    const partOf = (keyword: string) =>
+      isPresent(keyword)
+        ? this.#part(node, keyword, keywords[keyword]!, [...path, keyword], home)
+        : undefined;
+    const checksOf = (rules: readonly Rule[]) =>
+      rules
+        .filter(([names, , isShared]) => (isShared ? names.some(isPresent) : isPresent(names[0]!)))
+        .flatMap(([names, make]) => make(...(names.map(partOf) as never[])))
+        .filter((check) => check !== undefined);
+    node.checks.push(...checksOf(CHECKS));
+    node.late.push(...checksOf(LATE));
+  }
 
-    const { type, enum: values, required, dependentRequired, $ref, pattern } = keywords;
-    for (const keyword of ['$dynamicRef', '$recursiveRef'])
-      if (keywords[keyword] !== undefined) this.#refuse(at(keyword), 'a $ref', keywords[keyword]);
-    if ($ref !== undefined) add(references(here(this.#reference($ref, at('$ref'), home))));
-    if (type !== undefined)
-      add(hasType((Array.isArray(type) ? type : [type]) as readonly string[]));
-    if (values !== undefined) add(isOneOf(values as readonly Json[]));
-    if (Object.hasOwn(keywords, 'const')) add(isOneOf([keywords['const']!]));
-    for (const each of BOUNDS)
-      if (keywords[each[0]] !== undefined) add(bounded(each, keywords[each[0]] as number));
-    if (pattern !== undefined) {
-      const matcher = this.#matcher(pattern as string, at('pattern'));
-      add(matches(pattern as string, matcher, number('maxLength')));
+  /** Returns a keyword's value with nodes instead of subschemas, and matchers of its patterns. */
+  #part(node: SchemaNode, keyword: string, value: Json, path: Path, home: Resource): unknown {
+    const add = <T extends SchemaNode | undefined>(part: T): T => {
+      if (part !== undefined && IN_PLACE.test(keyword)) node.inPlace.push(part);
+      return part;
+    };
+    const nodeOf = (each: Json, ...steps: Path) => add(this.#node(each, [...path, ...steps], home));
+    if (keyword === '$ref') return add(this.#target(value, path, home));
+    if (keyword === 'pattern') return [value, this.#matcher(value as string, path)];
+    switch (SUBSCHEMAS.get(keyword)) {
+      case undefined:
+        return value;
+      case 'list':
+        return (value as readonly Json[]).map((each, index) => nodeOf(each, index));
+      case 'map':
+        return Object.entries(value as Plain).map(([name, each]) => [
+          keyword === 'patternProperties' ? this.#matcher(name, [...path, name]) : name,
+          nodeOf(each, name),
+        ]);
+      default:
+        return nodeOf(value);
     }
-    // Formats aren't checked, so it's open which of two branches with a format matches.
-    if (keywords['format'] !== undefined) add((_, run) => (run.unsure = true));
-    if (required !== undefined) add(requires(required as readonly string[]));
-    for (const [name, needs] of Object.entries(
-      (dependentRequired ?? {}) as Readonly<Record<string, readonly string[]>>,
-    ))
-      add(whenPresent(name, requires(needs)));
-    for (const [name, each] of map('dependentSchemas'))
-      add(whenPresent(name, references(here(each))!));
-    const patterns = map('patternProperties').map(
-      ([name, each]) => [this.#matcher(name, [...at('patternProperties'), name]), each] as const,
-    );
-    add(members(map('properties'), patterns, one('additionalProperties')));
-    const nameNode = one('propertyNames');
-    if (nameNode !== undefined) add(memberNames(nameNode));
-    add(items(list('prefixItems') ?? [], one('items')));
-    const contained = one('contains');
-    if (contained !== undefined)
-      add(contains(contained, number('minContains') ?? 1, number('maxContains')));
-    if (keywords['uniqueItems'] === true) add(hasUniqueItems);
-    for (const each of list('allOf') ?? []) add(references(here(each)));
-    add(fitsOne(list('anyOf')?.map(here), false));
-    add(fitsOne(list('oneOf')?.map(here), true));
-    const refused = here(one('not'));
-    if (refused !== undefined) add(fitsNot(refused));
-    const condition = here(one('if'));
-    if (condition !== undefined) add(conditional(condition, here(one('then')), here(one('else'))));
-    const restItems = one('unevaluatedItems');
-    if (restItems !== undefined) node.late.push(leftItems(restItems));
-    const restMembers = one('unevaluatedProperties');
-    if (restMembers !== undefined) node.late.push(leftMembers(restMembers));
   }
 
   /** Returns a schema's keywords without those with invalid values. */
@@ -413,7 +409,7 @@ class Builder {
         [...path, '$schema'],
         'a known draft (4, 6, 7, 2019-09 or 2020-12)',
         $schema,
-        'Leave $schema out',
+        'Leave $schema out.',
       );
     for (const [keyword, value] of Object.entries(keywords)) {
       const expected = expectedValueOf(keyword, value);
@@ -424,7 +420,7 @@ class Builder {
     return keywords;
   }
 
-  #reference(reference: Json, path: Path, home: Resource): SchemaNode | undefined {
+  #target(reference: Json, path: Path, home: Resource): SchemaNode | undefined {
     const target =
       typeof reference === 'string' ? this.#document.resolve(reference, home) : undefined;
     return target === undefined
@@ -432,7 +428,7 @@ class Builder {
           path,
           `a reference to a schema in the same document ('#/$defs/…')`,
           reference,
-          "External schemas aren't loaded: copy the parts that you need into $defs",
+          "External schemas aren't loaded: copy the parts that you need into $defs.",
         )
       : this.#node(target.source, target.path, target.resource);
   }
@@ -447,13 +443,6 @@ class Builder {
     }
   }
 }
-
-const EMPTY: SchemaNode = {
-  checks: [],
-  late: [],
-  inPlace: [],
-  isFalse: false,
-};
 
 /**
  * Returns a description of a keyword's allowed values, or `undefined` if its value is valid. Nested

@@ -19,12 +19,22 @@ import {
  */
 export type Matcher = ((text: string) => boolean) | undefined;
 
-export function isList(value: Json): boolean {
-  return Array.isArray(value);
-}
-
 export function isObject(value: Json): value is Plain {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function isPart(value: Json): boolean {
+  return typeof value === 'object' && value !== null;
+}
+
+/** Returns a check that doesn't apply to other values than objects. */
+function ofObjects(check: Check<Plain>): Check {
+  return (value, run, seen) => !isObject(value) || check(value, run, seen);
+}
+
+/** Returns a check that doesn't apply to other values than lists. */
+function ofLists(check: Check<readonly Json[]>): Check {
+  return (value, run, seen) => !Array.isArray(value) || check(value as readonly Json[], run, seen);
 }
 
 function typeOf(value: Json): string {
@@ -46,7 +56,6 @@ export function hasType(types: readonly string[]): Check {
 
 export function isOneOf(values: readonly Json[]): Check {
   const expected = values.length === 1 ? shortJson(values[0]) : `one of ${listValues(values)}`;
-  const isPart = (value: Json) => typeof value === 'object' && value !== null;
   const plain = new Set(values.filter((value) => !isPart(value)));
   const parts = new Set(values.filter(isPart).map(canonicalJson));
   return (value, run) =>
@@ -125,7 +134,10 @@ function counted(count: number, unit: string | undefined): string {
 }
 
 /** @param maxLength Longer texts are refused anyway, so the pattern doesn't run on them. */
-export function matches(pattern: string, matcher: Matcher, maxLength = Infinity): Check {
+export function matches(
+  [pattern, matcher]: readonly [pattern: string, Matcher],
+  maxLength = Infinity,
+): Check {
   return (value, run) => {
     if (typeof value !== 'string' || value.length > 2 * maxLength) return true;
     if (matcher === undefined) return (run.unsure = true);
@@ -135,107 +147,86 @@ export function matches(pattern: string, matcher: Matcher, maxLength = Infinity)
 }
 
 export function requires(names: readonly string[]): Check {
-  return (value, run) => {
-    if (!isObject(value)) return true;
+  return ofObjects((value, run) => {
     run.spend(names.length >> 2);
     const missing = names.filter((name) => !Object.hasOwn(value, name));
     return (
       missing.length === 0 ||
       run.tell(...(run.isTelling ? missing.map((name) => missingIssue(run.path, name)) : []))
     );
-  };
+  });
 }
 
 export function whenPresent(name: string, check: Check): Check {
-  return (value, run, seen) =>
-    !isObject(value) || !Object.hasOwn(value, name) || check(value, run, seen);
+  return ofObjects((value, run, seen) => !Object.hasOwn(value, name) || check(value, run, seen));
 }
 
 export function members(
-  properties: readonly (readonly [string, SchemaNode])[],
-  patterns: readonly (readonly [Matcher, SchemaNode])[],
-  others: SchemaNode | undefined,
-): Check | undefined {
-  if (properties.length + patterns.length === 0 && others === undefined) return undefined;
+  properties: readonly (readonly [string, SchemaNode])[] = [],
+  patterns: readonly (readonly [Matcher, SchemaNode])[] = [],
+  rest?: SchemaNode,
+): Check {
   const declared = new Set(properties.map(([name]) => name));
-  return (value, run, seen) => {
-    if (!isObject(value)) return true;
-    run.spend(properties.length >> 2);
-    let fits = true;
-    for (const [name, node] of properties) {
-      if (!Object.hasOwn(value, name)) continue;
-      seen?.names.add(name);
-      if (run.visitPart(name, node, value[name]!)) continue;
-      if (!run.isTelling) return false;
-      fits = false;
-    }
-    if (patterns.length === 0 && others === undefined) return fits;
-    for (const name of Object.keys(value)) {
+  /** Checks the members that `properties` doesn't name, and those that match a pattern. */
+  const otherMembers: Check<Plain> = (value, run, seen) =>
+    run.all(Object.keys(value), (name) => {
       run.spend(1 + patterns.length * (1 + (name.length >> 4)));
-      const known = declared.has(name);
       const parts = patterns.filter(([matcher]) => matcher?.(name)).map(([, node]) => node);
       // A name that might match an unchecked pattern counts as known.
       const isMaybe = patterns.some(([matcher]) => matcher === undefined);
       if (isMaybe) run.unsure = true;
-      else if (!known && parts.length === 0 && others !== undefined) parts.push(others);
+      else if (rest !== undefined && !declared.has(name) && parts.length === 0) parts.push(rest);
       if (parts.length > 0 || isMaybe) seen?.names.add(name);
-      for (const node of parts) {
-        if (
-          node.isFalse && node === others
-            ? run.tell(unknownIssue(run.path, name))
-            : run.visitPart(name, node, value[name]!)
-        )
-          continue;
-        if (!run.isTelling) return false;
-        fits = false;
-      }
-    }
-    return fits;
-  };
+      return run.all(parts, (node) => fitsMember(value, name, node, run, node === rest));
+    });
+  return ofObjects((value, run, seen) => {
+    run.spend(properties.length >> 2);
+    const fits = run.all(properties, ([name, node]) => {
+      if (!Object.hasOwn(value, name)) return true;
+      seen?.names.add(name);
+      return run.visitPart(name, node, value[name]!);
+    });
+    if (patterns.length === 0 && rest === undefined) return fits;
+    return (fits || run.isTelling) && otherMembers(value, run, seen) && fits;
+  });
+}
+
+/** @param isLeft True for a member that no other keyword names. */
+function fitsMember(
+  value: Plain,
+  name: string,
+  node: SchemaNode,
+  run: CheckRun,
+  isLeft: boolean,
+): boolean {
+  return node.isFalse && isLeft
+    ? run.tell(unknownIssue(run.path, name))
+    : run.visitPart(name, node, value[name]!);
 }
 
 export function memberNames(node: SchemaNode): Check {
-  return (value, run) => {
-    if (!isObject(value)) return true;
+  return ofObjects((value, run) => {
     const { isName } = run;
     run.isName = true;
-    let fits = true;
-    for (const name of Object.keys(value)) {
-      if (run.visitPart(name, node, name)) continue;
-      fits = false;
-      if (!run.isTelling) break;
-    }
+    const fits = run.all(Object.keys(value), (name) => run.visitPart(name, node, name));
     run.isName = isName;
     return fits;
-  };
+  });
 }
 
-export function items(
-  first: readonly SchemaNode[],
-  rest: SchemaNode | undefined,
-): Check | undefined {
-  if (first.length === 0 && rest === undefined) return undefined;
-  return (value, run, seen) => {
-    if (!Array.isArray(value)) return true;
-    const list = value as readonly Json[];
-    const end = rest === undefined ? Math.min(first.length, list.length) : list.length;
-    if (seen !== undefined) seen.items = Math.max(seen.items, end);
-    let fits = true;
-    for (let index = 0; index < end; index++) {
-      if (run.visitPart(index, first[index] ?? rest!, list[index]!)) continue;
-      if (!run.isTelling) return false;
-      fits = false;
-    }
-    return fits;
-  };
+export function items(first: readonly SchemaNode[] = [], rest?: SchemaNode): Check {
+  return ofLists((list, run, seen) => {
+    const checked = rest === undefined ? list.slice(0, first.length) : list;
+    if (seen !== undefined) seen.items = Math.max(seen.items, checked.length);
+    return run.all(checked, (item, index) => run.visitPart(index, first[index] ?? rest!, item));
+  });
 }
 
-export function contains(node: SchemaNode, min: number, max = Infinity): Check {
-  return (value, run, seen) => {
-    if (!Array.isArray(value)) return true;
+export function contains(node: SchemaNode, min = 1, max = Infinity): Check {
+  return ofLists((list, run, seen) => {
     let sure = 0;
     let maybe = 0;
-    for (const [index, item] of (value as readonly Json[]).entries()) {
+    for (const [index, item] of list.entries()) {
       const answer = run.ask(node, item, undefined);
       if (answer === 'no') continue;
       if (answer === 'yes') sure++;
@@ -243,69 +234,46 @@ export function contains(node: SchemaNode, min: number, max = Infinity): Check {
       seen?.places.add(index);
     }
     if (maybe > 0) run.unsure = true;
-    if (sure > max)
-      return run.fail(
-        `at most ${max} entries that match the schema in contains`,
-        value,
-        ` (${sure} match)`,
-      );
-    return (
-      sure + maybe >= min ||
-      run.fail(
-        `at least ${min} entries that match the schema in contains`,
-        value,
-        ` (${sure + maybe} match)`,
-      )
-    );
-  };
+    const fail = (bound: string, matching: number) =>
+      run.fail(`${bound} entries that match the schema in contains`, list, ` (${matching} match)`);
+    if (sure > max) return fail(`at most ${max}`, sure);
+    return sure + maybe >= min || fail(`at least ${min}`, sure + maybe);
+  });
 }
 
 /**
- * Returns true if all items are different. Equal items have equal keys, so each item is read only
- * once.
+ * Accepts a list whose items are all different. Equal items have equal keys, so each item is read
+ * only once.
  */
-export function hasUniqueItems(value: Json, run: CheckRun): boolean {
-  if (!Array.isArray(value)) return true;
-  const list = value as readonly Json[];
+export const hasUniqueItems: Check = ofLists((list, run) => {
   run.spend(list.length);
-  const seen = new Set<Json>();
-  const parts = new Set<string>();
-  for (const item of list) {
-    if (typeof item === 'object' && item !== null) parts.add(run.keyOf(item));
-    else seen.add(item);
-  }
-  return (
-    seen.size + parts.size === list.length || run.fail('entries that are all different', value)
+  const seen = new Set(
+    list.map((item) => (isPart(item) || typeof item === 'string' ? run.keyOf(item) : item)),
   );
-}
+  return seen.size === list.length || run.fail('entries that are all different', list);
+});
 
-export function fitsOne(
-  nodes: readonly SchemaNode[] | undefined,
-  isExact: boolean,
-): Check | undefined {
-  return (
-    nodes &&
-    ((value, run, seen) => {
-      const told: SchemaIssue[][] = [];
-      let sure = 0;
-      let maybe = 0;
-      for (const node of nodes) {
-        const answer = run.ask(node, value, seen, told);
-        if (answer === 'yes') sure++;
-        else if (answer === 'maybe') maybe++;
-        // Continues after a match, because the other branches can evaluate more members.
-        if (answer === 'yes' && !isExact && seen === undefined) return true;
-        if (isExact && sure > 1 && !run.isTelling) return false;
-      }
-      if (isExact && sure > 1)
-        return run.fail('a value that matches exactly one schema', value, ` (it matches ${sure})`);
-      if (maybe > 0 && !(sure > 0 && !isExact)) run.unsure = true;
-      return (
-        sure + maybe > 0 ||
-        run.tell(...(run.isTelling ? choiceIssues([...run.path], value, told) : []))
-      );
-    })
-  );
+export function fitsOne(nodes: readonly SchemaNode[], isExact: boolean): Check {
+  return (value, run, seen) => {
+    const told: SchemaIssue[][] = [];
+    let sure = 0;
+    let maybe = 0;
+    for (const node of nodes) {
+      const answer = run.ask(node, value, seen, told);
+      if (answer === 'yes') sure++;
+      else if (answer === 'maybe') maybe++;
+      // Continues after a match, because the other branches can evaluate more members.
+      if (answer === 'yes' && !isExact && seen === undefined) return true;
+      if (isExact && sure > 1 && !run.isTelling) return false;
+    }
+    if (isExact && sure > 1)
+      return run.fail('a value that matches exactly one schema', value, ` (it matches ${sure})`);
+    if (maybe > 0 && (isExact || sure === 0)) run.unsure = true;
+    return (
+      sure + maybe > 0 ||
+      run.tell(...(run.isTelling ? choiceIssues([...run.path], value, told) : []))
+    );
+  };
 }
 
 /**
@@ -341,33 +309,23 @@ export function conditional(
 }
 
 export function leftItems(node: SchemaNode): Check {
-  return (value, run, seen) => {
-    if (!Array.isArray(value)) return true;
-    let fits = true;
-    for (let index = seen!.items; index < value.length; index++) {
-      if (!seen!.places.has(index) && !run.visitPart(index, node, value[index] as Json))
-        fits = false;
-    }
-    seen!.items = value.length;
-    return fits;
-  };
+  return ofLists((list, run, seen) => {
+    const start = seen!.items;
+    seen!.items = list.length;
+    return run.all(
+      list,
+      (item, index) => index < start || seen!.places.has(index) || run.visitPart(index, node, item),
+    );
+  });
 }
 
 export function leftMembers(node: SchemaNode): Check {
-  return (value, run, seen) => {
-    if (!isObject(value)) return true;
-    let fits = true;
-    for (const name of Object.keys(value)) {
+  return ofObjects((value, run, seen) =>
+    run.all(Object.keys(value), (name) => {
       run.spend(1);
-      if (seen!.names.has(name)) continue;
+      if (seen!.names.has(name)) return true;
       seen!.names.add(name);
-      if (
-        !(node.isFalse
-          ? run.tell(unknownIssue(run.path, name))
-          : run.visitPart(name, node, value[name]!))
-      )
-        fits = false;
-    }
-    return fits;
-  };
+      return fitsMember(value, name, node, run, true);
+    }),
+  );
 }

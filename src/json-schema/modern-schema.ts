@@ -1,4 +1,4 @@
-import { isPlainObject, mapValues, type Json } from '../core/plain-data.js';
+import { isPlainObject, isShared, mapValues, type Json } from '../core/plain-data.js';
 import { pointedAt, SUBSCHEMAS, type Plain } from './schema-document.js';
 
 /** The dialect of every schema inside this program. */
@@ -39,7 +39,7 @@ const RENAMED: Readonly<Record<string, string>> = {
  * its target is copied to `$defs` under a free name. An unknown draft stays, and
  * `compileJsonSchema` refuses it.
  *
- * @param schema Plain data, at most 64 levels deep.
+ * @param schema Plain data, at most 64 levels deep. Shared parts are already converted.
  */
 export function modernSchema(schema: Plain): Plain {
   return new Conversion(schema).result();
@@ -66,7 +66,7 @@ class Conversion {
   }
 
   #schema(source: Json, outer: Dialect): Json {
-    if (!isPlainObject(source)) return source;
+    if (!isPlainObject(source) || isShared(source)) return source;
     const { $id, $ref, $schema, nullable } = source;
     const dialect = typeof $id === 'string' ? dialectOf(source, outer) : outer;
     const isReplaced = (dialect === 4 || dialect === 7) && typeof $ref === 'string';

@@ -17,36 +17,17 @@ interface ReferenceTarget {
 }
 
 /** The keywords that contain schemas. `items` and `dependencies` can contain lists as well. */
-export const SUBSCHEMAS: ReadonlyMap<string, 'one' | 'list' | 'map' | 'one-or-list'> = new Map([
-  ...(
-    [
-      'not',
-      'if',
-      'then',
-      'else',
-      'additionalProperties',
-      'unevaluatedProperties',
-      'propertyNames',
-      'additionalItems',
-      'unevaluatedItems',
-      'contains',
-    ] as const
-  ).map((keyword) => [keyword, 'one'] as const),
-  ...(['allOf', 'anyOf', 'oneOf', 'prefixItems'] as const).map(
-    (keyword) => [keyword, 'list'] as const,
+const KINDS = {
+  one: 'not if then else additionalProperties unevaluatedProperties propertyNames additionalItems unevaluatedItems contains',
+  list: 'allOf anyOf oneOf prefixItems',
+  map: 'properties patternProperties dependentSchemas dependencies $defs definitions',
+  'one-or-list': 'items',
+};
+export const SUBSCHEMAS: ReadonlyMap<string, keyof typeof KINDS> = new Map(
+  Object.entries(KINDS).flatMap(([kind, keywords]) =>
+    keywords.split(' ').map((keyword) => [keyword, kind as keyof typeof KINDS] as const),
   ),
-  ...(
-    [
-      'properties',
-      'patternProperties',
-      'dependentSchemas',
-      'dependencies',
-      '$defs',
-      'definitions',
-    ] as const
-  ).map((keyword) => [keyword, 'map'] as const),
-  ['items', 'one-or-list'],
-]);
+);
 
 /** The URI used for a document that doesn't declare a URI. */
 const NO_URI = 'schema:///';

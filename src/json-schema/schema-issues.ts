@@ -7,23 +7,11 @@ import type { Path } from './schema-document.js';
 export const MAX_LISTED = 200;
 
 /** Words that mark a name as secret, in singular form. */
-const SECRET_WORDS: ReadonlySet<string> = new Set([
-  'password',
-  'passwd',
-  'passphrase',
-  'passcode',
-  'pwd',
-  'pin',
-  'token',
-  'secret',
-  'key',
-  'apikey',
-  'authorization',
-  'auth',
-  'bearer',
-  'credential',
-  'cookie',
-]);
+const SECRET_WORDS: ReadonlySet<string> = new Set(
+  'password passwd passphrase passcode pwd pin token secret key apikey authorization auth bearer credential cookie'.split(
+    ' ',
+  ),
+);
 /**
  * Matches compound words such as `accesstoken`. Shorter endings would also match `monkey` and
  * `spinner`.

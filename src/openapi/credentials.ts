@@ -1,6 +1,6 @@
 import { isPlainObject } from '../core/plain-data.js';
 import type { ToolContext } from '../tool/tool-options.js';
-import { partAt, type Part } from './read-document.js';
+import { listOf, partAt, type Part } from './read-document.js';
 
 /** A token, an API key, or a user name with its password. */
 export type Credential = string | { readonly username: string; readonly password: string };
@@ -101,13 +101,15 @@ const LOOKS_SECRET = /^(?:(?:access|auth)_?)?token$|^api_?key$/i;
  * and hidden from models.
  *
  * Some documents declare a token twice: in a security scheme, and again as a parameter of the
- * operations.
+ * operations. The token of an operation that needs no credentials is another one, such as the token
+ * in an email.
  */
-export function isCredential(root: Part, { in: place, name }: Part): boolean {
+export function isCredential(root: Part, operation: Part, { in: place, name }: Part): boolean {
   const schemes = Object.values(schemesOf(root));
   if (place === 'path' || schemes.length === 0) return false;
+  const isPublic = listOf(operation['security'] ?? [{}]).length === 0;
   return (
-    LOOKS_SECRET.test(String(name)) ||
+    (!isPublic && LOOKS_SECRET.test(String(name))) ||
     schemes.some(
       (scheme) =>
         scheme['type'] === 'apiKey' &&

@@ -1,6 +1,7 @@
 import { expectedGot } from '../core/issues.js';
-import { isPlainObject } from '../core/plain-data.js';
+import { isPlainObject, sharedFrozen, type Json } from '../core/plain-data.js';
 import { withoutHidden } from '../core/visible-text.js';
+import { modernSchema } from '../json-schema/modern-schema.js';
 import { SUBSCHEMAS } from '../json-schema/schema-document.js';
 import { listOf, partAt, targetOf, type Part } from './read-document.js';
 
@@ -23,72 +24,114 @@ const FILE = Object.freeze({
     base64: { type: 'string', description: "The content as base64, if it isn't text" },
     filename: { type: 'string' },
   },
+  anyOf: [{ required: ['text'] }, { required: ['base64'] }],
 });
 
-/**
- * Converts a schema in a document to a standalone schema: local references point to copies in
- * `$defs`.
- *
- * Definitions are copied breadth-first, until the schema has 64 KiB. Definitions beyond that limit,
- * and references that are external or dangling, allow any value. Nothing outside the document is
- * read. Fields marked `readOnly` are omitted, because requests don't contain them.
- *
- * @param report Called with a sentence about each part that the copy lacks.
- * @param hasFiles If true, binary strings become objects that contain a file. JSON has no files.
- */
-export function embedSchema(
-  root: Part,
-  source: Part,
-  report: (change: string) => void,
-  hasFiles: boolean,
-): Part {
-  const $defs: Record<string, unknown> = {};
-  const names = new Map<string, string>();
-  let left = MOST_CHARACTERS;
+/** A copied schema. */
+interface Copy {
+  schema: Json;
+  readonly hasFiles: boolean;
+  /** The definitions that the copy refers to, as in the document. */
+  readonly references: Set<string>;
+  /** Sentences about each part that the copy lacks. */
+  readonly changes: string[];
+}
 
-  function referTo(reference: string): Part {
-    const target = targetOf(root, reference);
-    if (!names.has(reference) && target === undefined) {
-      report(
-        expectedGot(
-          'a reference to a schema inside the document',
-          JSON.stringify(withoutHidden(reference.slice(0, 200))),
-          ANY,
-        ),
-      );
-      return {};
-    }
-    const last = reference
-      .split('/')
-      .at(-1)!
-      .replace(/[^\w.-]+/g, '_');
-    const name = names.get(reference) ?? (last in $defs ? `${last}_${names.size}` : last);
-    names.set(reference, name);
-    $defs[name] ??= true;
-    return { $ref: `#/$defs/${name}` };
+/**
+ * The schemas of a document. Each definition is copied once, and all operations that need it share
+ * the copy.
+ */
+export class DocumentSchemas {
+  readonly #root: Part;
+  readonly #names = new Map<string, string>();
+  readonly #definitions = new Map<string, Copy>();
+
+  constructor(root: Part) {
+    this.#root = root;
   }
 
-  function copyOf(value: unknown): unknown {
+  /**
+   * Converts a schema in the document to a standalone schema: local references point to copies in
+   * `$defs`.
+   *
+   * Definitions are added breadth-first, until the schema has 64 KiB. Definitions beyond that
+   * limit, and references that are external or dangling, allow any value. Nothing outside the
+   * document is read. Fields marked `readOnly` are omitted, because requests don't contain them.
+   *
+   * @param report Called with a sentence about each part that the copy lacks.
+   * @param hasFiles If true, binary strings become objects that contain a file. JSON has no files.
+   */
+  embed(source: Part, report: (change: string) => void, hasFiles: boolean): Part {
+    const { schema, references, changes } = this.#copy(source, hasFiles);
+    const $defs: Record<string, Json> = {};
+    let left = MOST_CHARACTERS - JSON.stringify(schema).length;
+    let isCut = false;
+    // The loop adds more references to the set.
+    for (const reference of references) {
+      const name = this.#nameOf(reference);
+      $defs[name] = true;
+      isCut ||= left <= 0;
+      if (isCut) continue;
+      const definition = this.#definition(reference, hasFiles);
+      for (const each of definition.references) references.add(each);
+      changes.push(...definition.changes);
+      $defs[name] = definition.schema;
+      left -= JSON.stringify(definition.schema).length;
+    }
+    if (isCut)
+      changes.push(`Its schema is too large, so definitions beyond 64 KiB are left out. ${ANY}`);
+    changes.forEach(report);
+    return references.size === 0 ? (schema as Part) : { ...(schema as Part), $defs };
+  }
+
+  #definition(reference: string, hasFiles: boolean): Copy {
+    const key = `${hasFiles} ${reference}`;
+    let known = this.#definitions.get(key);
+    if (known !== undefined) return known;
+    known = this.#copy(targetOf(this.#root, reference), hasFiles);
+    if (isPlainObject(known.schema)) known.schema = sharedFrozen(modernSchema(known.schema));
+    this.#definitions.set(key, known);
+    return known;
+  }
+
+  #nameOf(reference: string): string {
+    let name = this.#names.get(reference);
+    if (name !== undefined) return name;
+    name = reference.replace(/^.*\//, '').replace(/[^\w.-]+/g, '_');
+    if ([...this.#names.values()].includes(name)) name += `_${this.#names.size}`;
+    this.#names.set(reference, name);
+    return name;
+  }
+
+  #copy(source: unknown, hasFiles: boolean): Copy {
+    const copy: Copy = { schema: {}, hasFiles, references: new Set(), changes: [] };
+    copy.schema = this.#part(source, copy) as Json;
+    return copy;
+  }
+
+  /** Copies a part of a schema, up to its references. */
+  #part(value: unknown, into: Copy): unknown {
     if (!isPlainObject(value)) return typeof value === 'boolean' ? value : {};
     const { $ref, oneOf, ...keywords } = branchesNamed(value);
     const copy: Record<string, unknown> = {};
-    const properties = isPlainObject(keywords['properties']) ? keywords['properties'] : {};
-    const isSent = (name: unknown) => partAt(root, properties[String(name)])['readOnly'] !== true;
     for (const [keyword, inner] of Object.entries(keywords))
       if (!UNUSED.test(keyword) && !isEmptyText(keyword, inner))
-        copy[keyword] = member(keyword, inner, isSent);
+        copy[keyword] = this.#member(keyword, inner, keywords, into);
     // Few documents mean that exactly one branch may match, and the API checks it in any case.
     if (Array.isArray(oneOf)) {
-      const anyOf = oneOf.map(copyOf);
+      const anyOf = oneOf.map((each) => this.#part(each, into));
       if (copy['anyOf'] === undefined) copy['anyOf'] = anyOf;
       else copy['allOf'] = [...listOf(copy['allOf']), { anyOf }];
     }
     if (keywords['x-nullable'] === true) copy['nullable'] = true;
-    if (hasFiles && isFile(value)) return { ...FILE, ...pick(copy, 'description') };
-    return typeof $ref === 'string' ? { ...copy, ...referTo($ref) } : copy;
+    if (into.hasFiles && isFile(value)) return { ...FILE, ...pick(copy, 'description') };
+    return typeof $ref === 'string' ? { ...copy, ...this.#reference($ref, into) } : copy;
   }
 
-  function member(keyword: string, value: unknown, isSent: (name: unknown) => boolean): unknown {
+  #member(keyword: string, value: unknown, { properties }: Part, into: Copy): unknown {
+    const isSent = (name: unknown) =>
+      !isPlainObject(properties) ||
+      partAt(this.#root, properties[String(name)])['readOnly'] !== true;
     if (keyword === 'required') return listOf(value).filter(isSent);
     if (keyword === 'description' || keyword === 'title')
       return withoutHidden(String(value))
@@ -96,26 +139,24 @@ export function embedSchema(
         .replace(/[\uD800-\uDBFF]$/, '');
     const kind = SUBSCHEMAS.get(keyword);
     if (kind === undefined) return value;
-    if (Array.isArray(value)) return value.map(copyOf);
-    if (kind !== 'map' || !isPlainObject(value)) return copyOf(value);
-    const entries = Object.entries(value).filter(
-      ([name]) => keyword !== 'properties' || isSent(name),
+    if (Array.isArray(value)) return value.map((each) => this.#part(each, into));
+    if (kind !== 'map' || !isPlainObject(value)) return this.#part(value, into);
+    return Object.fromEntries(
+      Object.entries(value)
+        .filter(([name]) => keyword !== 'properties' || isSent(name))
+        .map(([name, schema]) => [name, this.#part(schema, into)]),
     );
-    return Object.fromEntries(entries.map(([name, schema]) => [name, copyOf(schema)]));
   }
 
-  const schema = copyOf(source) as Part;
-  left -= JSON.stringify(schema).length;
-  // Copying a definition can add more names to the map.
-  for (const [reference, name] of names) {
-    if (left <= 0) {
-      report(`Its schema is too large, so definitions beyond 64 KiB are left out. ${ANY}`);
-      break;
+  #reference(reference: string, into: Copy): Part {
+    if (targetOf(this.#root, reference) === undefined) {
+      const shown = JSON.stringify(withoutHidden(reference.slice(0, 200)));
+      into.changes.push(expectedGot('a reference to a schema inside the document', shown, ANY));
+      return {};
     }
-    $defs[name] = copyOf(targetOf(root, reference));
-    left -= JSON.stringify($defs[name]).length;
+    into.references.add(reference);
+    return { $ref: `#/$defs/${this.#nameOf(reference)}` };
   }
-  return names.size === 0 ? schema : { ...schema, $defs };
 }
 
 /** Returns true for a title or description without text. Some documents contain `null`. */

@@ -2,7 +2,7 @@ import { expectedGot } from '../core/issues.js';
 import { describeValue, isPlainObject } from '../core/plain-data.js';
 import { withoutHidden } from '../core/visible-text.js';
 import { isCredential } from './credentials.js';
-import { embedSchema } from './embedded-schema.js';
+import { DocumentSchemas } from './embedded-schema.js';
 import { listOf, partAt, targetOf, type Part } from './read-document.js';
 
 const METHODS = /^(?:get|head|options|post|put|patch|delete)$/;
@@ -60,8 +60,9 @@ export interface Operation {
 /** Returns the operations in a document, in order. */
 export function operationsOf(root: Part): readonly Operation[] {
   const counts = new Map<string, number>();
+  const schemas = new DocumentSchemas(root);
   return Object.entries(root['paths'] as Part)
-    .flatMap(([path, item]) => inPath(root, path, item))
+    .flatMap(([path, item]) => inPath(root, schemas, path, item))
     .map((operation) => {
       const count = (counts.get(operation.name) ?? 0) + 1;
       counts.set(operation.name, count);
@@ -70,7 +71,12 @@ export function operationsOf(root: Part): readonly Operation[] {
 }
 
 /** Returns the operations of a path. What isn't a readable operation is refused with a reason. */
-function inPath(root: Part, path: string, value: unknown): readonly Operation[] {
+function inPath(
+  root: Part,
+  schemas: DocumentSchemas,
+  path: string,
+  value: unknown,
+): readonly Operation[] {
   const wrong = path.startsWith('/')
     ? unreadable(root, value, 'a path item')
     : expectedGot('a path that begins with "/"', JSON.stringify(path));
@@ -83,7 +89,7 @@ function inPath(root: Part, path: string, value: unknown): readonly Operation[] 
         ? unreadable(root, item[method], 'an operation')
         : expectedGot('get, head, options, post, put, patch or delete', JSON.stringify(method));
       return reason === undefined
-        ? readOperation(root, path, method, item)
+        ? readOperation(root, schemas, path, method, item)
         : refusedOperation(path, method, reason);
     });
 }
@@ -119,7 +125,13 @@ function refusedOperation(path: string, method: string, refused: string): Operat
   };
 }
 
-function readOperation(root: Part, path: string, method: string, item: Part): Operation {
+function readOperation(
+  root: Part,
+  schemas: DocumentSchemas,
+  path: string,
+  method: string,
+  item: Part,
+): Operation {
   const own = partAt(root, item[method]);
   const given = parametersOf(root, item, own);
   const requestBody = requestBodyOf(root, own, given);
@@ -134,8 +146,7 @@ function readOperation(root: Part, path: string, method: string, item: Part): Op
   else if (body && requestBody['required'] === true) input.required.push('body');
   for (const parameter of given) if (!IN_BODY.test(String(parameter['in']))) input.add(parameter);
   const { properties, required, parameters, changes } = input;
-  const inputSchema = embedSchema(
-    root,
+  const inputSchema = schemas.embed(
     { type: 'object', properties, required, additionalProperties: false },
     (change) => void changes.push(change),
     body?.kind === 'multipart' || body?.kind === 'binary',
@@ -327,7 +338,7 @@ function parametersOf(root: Part, item: Part, own: Part): readonly Part[] {
   );
   return [...byPlace.values()].filter(
     (each) =>
-      !isCredential(root, each) &&
+      !isCredential(root, own, each) &&
       !(each['in'] === 'header' && OWN_HEADERS.has(String(each['name']).toLowerCase())),
   );
 }

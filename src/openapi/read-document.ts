@@ -83,8 +83,9 @@ function structuredCopy(document: object): unknown {
 function checked(document: unknown): Part {
   if (!isPlainObject(document))
     throw unreadable(`got ${describeValue(document)}`, 'Pass an object, a URL or a file.');
+  // YAML reads 3.0 as the number 3.
   const version = document['openapi'] ?? document['swagger'];
-  if (!/^(?:2\.0|3\.[01](?:\.\d+)?)$/.test(String(version)))
+  if (!/^(?:2(?:\.0)?|3(?:\.[01](?:\.\d+)?)?)$/.test(String(version)))
     throw unreadable(
       `the version is ${describeValue(version)}`,
       'Use Swagger 2.0, OpenAPI 3.0 or OpenAPI 3.1.',

@@ -28,7 +28,7 @@ export function requestFor(operation: Callable, baseUrl: URL, input: Input): Api
   let path = operation.path;
   for (const parameter of operation.parameters) {
     const value = input[parameter.argument];
-    if (value === undefined) continue;
+    if (value === undefined || (value === null && parameter.in !== 'path')) continue;
     const pairs = pairsOf(parameter, value);
     const line = pairs.map(([, text]) => text).join(',');
     if (parameter.in === 'path')
@@ -38,7 +38,7 @@ export function requestFor(operation: Callable, baseUrl: URL, input: Input): Api
   }
   const url = new URL(`${baseUrl.origin}${baseUrl.pathname.replace(/\/$/, '')}${path}`);
   // Some paths have a query of their own: `/users/{id}/expire?temporary=true`.
-  for (const [name, text] of query) url.searchParams.append(name, text);
+  for (const [name, text] of query) url.searchParams.append(whole(name), text);
   if (!isInside(url, baseUrl)) throw outside(operation.name);
   const { body } = operation;
   if (body === undefined || input['body'] === undefined)
@@ -118,13 +118,15 @@ function pairsOf(
 }
 
 function textOf(value: unknown): string {
-  return typeof value === 'object' && value !== null ? jsonOf(value) : whole(String(value));
+  if (value === null) return '';
+  return typeof value === 'string' ? whole(value) : jsonOf(value);
 }
 
 function jsonOf(value: unknown): string {
-  return JSON.stringify(value, (_, each: unknown) =>
-    typeof each === 'string' ? whole(each) : each,
-  );
+  return JSON.stringify(value, (key, each: unknown) => {
+    whole(key);
+    return typeof each === 'string' ? whole(each) : each;
+  });
 }
 
 /** Returns a text. @throws ToolError if the text contains half a character, which UTF-8 can't. */
@@ -202,7 +204,7 @@ function isFile(value: unknown): value is Input {
 }
 
 function bytesOf({ text, base64 }: Input): Uint8Array<ArrayBuffer> {
-  if (base64 !== undefined) return new Uint8Array(Buffer.from(textOf(base64), 'base64'));
-  if (text !== undefined) return new TextEncoder().encode(textOf(text));
-  throw new ToolError('INVALID_INPUT', expectedGot('a file with text or base64', 'neither'));
+  return base64 === undefined
+    ? new TextEncoder().encode(textOf(text))
+    : new Uint8Array(Buffer.from(textOf(base64), 'base64'));
 }

@@ -44,8 +44,14 @@ const UNSPACED =
   /[\p{scx=Han}\p{scx=Hiragana}\p{scx=Katakana}\p{scx=Hangul}\p{scx=Thai}\p{scx=Lao}\p{scx=Khmer}\p{scx=Myanmar}]\p{M}*/gu;
 /** Matches the scripts among them whose words are too long to be recognized by two characters. */
 const WITH_LONG_WORDS = /[\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u;
-/** Matches the marks on letters that people leave out when they type, and the letters themselves. */
-const ACCENTS = /(?<=[\p{Script=Latin}\p{Script=Greek}\p{Script=Arabic}\p{Script=Hebrew}])\p{M}+/gu;
+/**
+ * Matches the marks on letters that people leave out when they type. In Indian scripts, that's only
+ * the dot below.
+ */
+const ACCENTS =
+  /(?<=[\p{Script=Latin}\p{Script=Greek}\p{Script=Arabic}\p{Script=Hebrew}])\p{M}+|[\u093c\u09bc\u0a3c]/gu;
+/** Matches the Arabic article, which is joined to its noun. */
+const ARTICLE = /^ال(?=\p{Script=Arabic}{3})/u;
 /** Letters that people replace, although Unicode doesn't decompose them. */
 const REPLACED: Readonly<Record<string, string>> = {
   đ: 'd',
@@ -183,6 +189,7 @@ function folded(word: string): string {
     .normalize('NFD')
     .replace(ACCENTS, '')
     .normalize('NFC')
+    .replace(ARTICLE, '')
     .replace(REPLACEABLE, (letter) => REPLACED[letter] ?? letter);
 }
 

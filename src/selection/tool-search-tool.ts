@@ -57,7 +57,7 @@ const Input = once(() =>
     })
     .refine(
       ({ query = '', names = [] }) => query.trim() !== '' || names.length > 0,
-      'what you want to do as query, such as "send an email", or names of tools',
+      'Say what you want to do in query, such as "send an email", or pass names of tools.',
     ),
 );
 

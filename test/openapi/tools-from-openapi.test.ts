@@ -423,10 +423,7 @@ describe('documents for toolsFromOpenApi', () => {
     const file = join(mkdtempSync(join(tmpdir(), 'openapi-')), 'a.yaml');
     writeFileSync(
       file,
-      'openapi: 3.1.0\nservers: [{url: https://y.example}]\npaths: {/a: {get: {}}}',
-    );
-    expect(await load({ ...(await toolsFromOpenApi(file)) }).catch(() => undefined)).toBe(
-      undefined,
+      'openapi: 3.0\nservers: [{url: https://y.example}]\npaths: {/a: {get: {}}}',
     );
     expect((await toolsFromOpenApi(file)).tools.map(({ name }) => name)).toEqual(['get_a']);
 
@@ -573,6 +570,22 @@ function withBody(schema: object, schemas: object = {}) {
 }
 
 describe('schemas as people write them', () => {
+  it('share the definitions that several operations need', async () => {
+    const content = { 'application/json': { schema: refersTo('Pet') } };
+    const { registry } = await load({
+      ...withOperation({}),
+      paths: {
+        '/a': { post: { operationId: 'a', requestBody: { content } } },
+        '/b': { post: { operationId: 'b', requestBody: { content } } },
+      },
+      components: { schemas: { Pet: { type: 'string', nullable: true } } },
+    });
+    const [a, b] = ['a', 'b'].map((name) => registry.require(name).inputJsonSchema['$defs']);
+    const { Pet } = a as { readonly Pet: object };
+    expect(Pet).toEqual({ type: ['string', 'null'] });
+    expect((b as { readonly Pet: object }).Pet).toBe(Pet);
+  });
+
   it('of alternatives that overlap accept a value of any, and show what chooses them', async () => {
     const animal = (more: object) => ({
       type: 'object',
@@ -624,6 +637,33 @@ function withForm(parameters: readonly object[], more: object = {}) {
     paths: { '/a': { post: { operationId: 'a', parameters, ...more } } },
   };
 }
+
+describe('arguments', () => {
+  it('that are null are left out of the query', async () => {
+    const { call, server } = await served(
+      withOperation({
+        operationId: 'a',
+        parameters: [{ name: 'q', in: 'query', schema: { type: ['string', 'null'] } }],
+      }),
+    );
+    await call('a', { q: null });
+    expect(server.seen.map(({ url }) => url)).toEqual(['/a']);
+  });
+
+  it('that are a token of a public operation are shown to models', async () => {
+    const parameters = [{ name: 'token', in: 'query', required: true, schema: {} }];
+    const { registry } = await load({
+      ...withOperation({}),
+      components: { securitySchemes: { key: { type: 'apiKey', in: 'header', name: 'X-Key' } } },
+      paths: {
+        '/a': { get: { operationId: 'a', parameters, security: [] } },
+        '/b': { get: { operationId: 'b', parameters } },
+      },
+    });
+    expect(registry.require('a').inputJsonSchema).toMatchObject({ required: ['token'] });
+    expect(registry.require('b').inputJsonSchema).toMatchObject({ properties: {} });
+  });
+});
 
 describe('paths', () => {
   it('keep a query of their own', async () => {
@@ -861,6 +901,7 @@ describe('requests and responses', () => {
     ['half a character in the path', 'getPet', { id: 'a\ud800' }],
     ['half a character in the query', 'listPets', { status: ['\udc00'] }],
     ['half a character in the body', 'addPet', { body: { name: '\ud800' } }],
+    ['half a character in a name', 'addPet', { body: { name: 'a', '\ud800': 1 } }],
     ['a header outside of Latin-1', 'listPets', { 'X-Trace': '退款' }],
   ])('are refused with %s', async (_, tool, input) => {
     const { call, server } = await served(PETS, { auth: { key: 'very-secret-key' } });

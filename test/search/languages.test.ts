@@ -58,6 +58,7 @@ describe('search in other languages than English', () => {
     { name: 'street', description: 'Sucht eine Straße in Zürich' },
     { name: 'book', description: 'إلغاء الحجز في المكتبة' },
     { name: 'account', description: 'खाते का विवरण दिखाता है' },
+    { name: 'remove', description: 'फ़ाइल हटाता है' },
   );
 
   it.each([
@@ -69,7 +70,9 @@ describe('search in other languages than English', () => {
     ['tao anh con meo', 'draw'],
     ['strasse in zurich', 'street'],
     ['الغاء حجز', 'book'],
+    ['حجز', 'book'],
     ['मेरे खाते का विवरण', 'account'],
+    ['पुरानी फाइल', 'remove'],
   ])('finds the tool for %s', (text, expected) => {
     expect(registry.search(text)[0]?.toolName).toBe(expected);
   });

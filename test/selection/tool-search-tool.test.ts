@@ -153,7 +153,7 @@ describe('the find_tools tool', () => {
       ).toMatchObject({
         code: 'INVALID_INPUT',
         message: expect.stringContaining(
-          'what you want to do as query, such as "send an email", or names of tools',
+          'Say what you want to do in query, such as "send an email", or pass names of tools.',
         ) as string,
       });
     },
