@@ -8,7 +8,7 @@ import {
   without,
 } from '../core/plain-data.js';
 import { publicMessage } from '../core/public-message.js';
-import { isRepeatable } from '../execution/call-worker.js';
+import { isRepeatable } from '../execution/attempt.js';
 import type { ToolExecutor } from '../execution/tool-executor.js';
 import { untilAborted } from '../execution/with-deadline.js';
 import type { ToolMetadataRegistry } from '../registry/tool-metadata-registry.js';

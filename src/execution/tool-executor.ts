@@ -44,7 +44,8 @@ import {
 } from './call-judge.js';
 import { CallLog } from './call-log.js';
 import { CallSeries } from './call-series.js';
-import { CallWorker, type StartingCall } from './call-worker.js';
+import type { StartingCall } from './attempt.js';
+import { CallWorker } from './call-worker.js';
 import { ConversationLabels } from './conversation-labels.js';
 import {
   checkExecutorOptions,
