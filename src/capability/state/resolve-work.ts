@@ -26,6 +26,7 @@ export interface ResolvedWork {
 }
 
 type Known = OwnedNames<{ readonly owner: string | null; readonly name: string }>;
+const NONE = new OwnedNames<never>([]);
 
 /**
  * Converts entries to skills, tasks and jobs. Merges and checks the entries, and resolves their
@@ -37,107 +38,143 @@ export function resolveWork(
   live: LiveFacts,
 ): ResolvedWork {
   const findings: CapabilityFinding[] = [];
-  /**
-   * Resolves an item's requirements. Tasks in a job's graph needn't have a manifest for the job to
-   * be available.
-   */
-  const resolve = <Kind extends WorkKind>(
-    { raw, manifest }: CheckedWork<Kind>,
-    skills: OwnedNames<CapabilitySkill>,
-    tasks: Known,
-  ) => {
-    const { owner, file: source, kind } = raw;
-    const { name, required_tools: requiredTools } = manifest;
-    const requiredSkills =
-      kind === 'skill' ? [] : (manifest as unknown as TaskManifest).required_skills;
-    const steps = kind === 'job' ? (manifest as unknown as JobManifest).task_graph : [];
-    const missing = (key: keyof typeof WHAT, names: readonly string[], known: Known) =>
-      Object.freeze(
-        names.filter((each, index) => {
-          const isMissing = known.seenBy(owner, each) === undefined;
-          if (isMissing) findings.push(danglingReference(raw, name, [key, index], each, known));
-          return isMissing;
-        }),
-      );
-    const unresolved = Object.freeze({
-      skills: missing('required_skills', requiredSkills, skills),
-      tools: missing('required_tools', requiredTools, tools),
-      tasks: missing(
-        'task_graph',
-        steps.map(({ task }) => task),
-        tasks,
-      ),
-    });
-    const parts = [
-      ...requiredSkills.flatMap((each) => skills.seenBy(owner, each) ?? []),
-      ...requiredTools.flatMap((each) => tools.seenBy(owner, each) ?? []),
-    ];
-    const needed = new Set(parts.flatMap((part) => ('tools' in part ? part.tools : part)));
-    return {
-      basics: { owner, source, name, manifest, requiredTools, tools: [...needed], unresolved },
-      requiredSkills,
-      parts,
-      isAvailable: () =>
-        unresolved.skills.length + unresolved.tools.length === 0 &&
-        parts.every((part) => part.available),
-    };
-  };
-
-  const none = new OwnedNames<never>([]);
+  const report = (finding: CapabilityFinding) => void findings.push(finding);
   const skills = new OwnedNames(
-    checkWork('skill', entries, findings).map((work): CapabilitySkill => {
-      const { basics, isAvailable } = resolve(work, none, none);
-      const { version, capability_tags: tags, required_capabilities: required } = work.manifest;
-      return Object.freeze({
-        ...basics,
-        version,
-        capabilityTags: tagsOf(tags),
-        requiredCapabilities: tagsOf(required),
-        get available() {
-          return isAvailable();
-        },
-      });
-    }),
+    checkWork('skill', entries, findings).map((work) =>
+      skillOf(work, resolve(work, { tools, skills: NONE, tasks: NONE }, report)),
+    ),
   );
   const tasks = new OwnedNames(
-    checkWork('task', entries, findings).map((work): CapabilityTask => {
-      const { basics, requiredSkills, isAvailable } = resolve(work, skills, none);
-      return Object.freeze({
-        ...basics,
-        requiredSkills,
-        tags: tagsOf(work.manifest.tags),
-        get available() {
-          return isAvailable();
-        },
-      });
-    }),
+    checkWork('task', entries, findings).map((work) =>
+      taskOf(work, resolve(work, { tools, skills, tasks: NONE }, report)),
+    ),
   );
   const jobs = new OwnedNames(
-    checkWork('job', entries, findings).map((work): CapabilityJob => {
-      const { basics, requiredSkills, parts, isAvailable } = resolve(work, skills, tasks);
-      const { owner, name } = basics;
-      const capabilities = parts.flatMap((part) => [
-        ...('requiredCapabilities' in part ? part.requiredCapabilities : []),
-        ...part.capabilityTags,
-      ]);
-      return Object.freeze({
-        ...basics,
-        personas: work.manifest.personas,
-        requiredSkills,
-        requiredCapabilities: tagsOf(capabilities),
-        get health() {
-          return live.ledger.job(owner, name);
-        },
-        get lastRun() {
-          return live.ledger.lastRun(owner, name);
-        },
-        get available() {
-          return isAvailable();
-        },
-      });
-    }),
+    checkWork('job', entries, findings).map((work) =>
+      jobOf(work, resolve(work, { tools, skills, tasks }, report), live),
+    ),
   );
   return { skills, tasks, jobs, findings };
+}
+
+interface Resolved {
+  readonly basics: Pick<
+    CapabilitySkill,
+    'owner' | 'source' | 'name' | 'requiredTools' | 'tools' | 'unresolved'
+  >;
+  readonly requiredSkills: readonly string[];
+  readonly parts: readonly (CapabilitySkill | CapabilityTool)[];
+  readonly isAvailable: () => boolean;
+}
+
+/**
+ * Resolves an item's requirements. Tasks in a job's graph needn't have a manifest for the job to be
+ * available.
+ */
+function resolve<Kind extends WorkKind>(
+  { raw, manifest }: CheckedWork<Kind>,
+  known: {
+    readonly tools: OwnedNames<CapabilityTool>;
+    readonly skills: OwnedNames<CapabilitySkill>;
+    readonly tasks: Known;
+  },
+  report: (finding: CapabilityFinding) => void,
+): Resolved {
+  const { owner, file: source, kind } = raw;
+  const { name, required_tools: requiredTools } = manifest;
+  const requiredSkills =
+    kind === 'skill' ? [] : (manifest as unknown as TaskManifest).required_skills;
+  const steps = kind === 'job' ? (manifest as unknown as JobManifest).task_graph : [];
+  const missing = (key: keyof typeof WHAT, names: readonly string[], among: Known) =>
+    Object.freeze(
+      names.filter((each, index) => {
+        const isMissing = among.seenBy(owner, each) === undefined;
+        if (isMissing) report(danglingReference(raw, name, [key, index], each, among));
+        return isMissing;
+      }),
+    );
+  const unresolved = Object.freeze({
+    skills: missing('required_skills', requiredSkills, known.skills),
+    tools: missing('required_tools', requiredTools, known.tools),
+    tasks: missing(
+      'task_graph',
+      steps.map(({ task }) => task),
+      known.tasks,
+    ),
+  });
+  const parts = [
+    ...requiredSkills.flatMap((each) => known.skills.seenBy(owner, each) ?? []),
+    ...requiredTools.flatMap((each) => known.tools.seenBy(owner, each) ?? []),
+  ];
+  const needed = new Set(parts.flatMap((part) => ('tools' in part ? part.tools : part)));
+  return {
+    basics: { owner, source, name, requiredTools, tools: [...needed], unresolved },
+    requiredSkills,
+    parts,
+    isAvailable: () =>
+      unresolved.skills.length + unresolved.tools.length === 0 &&
+      parts.every((part) => part.available),
+  };
+}
+
+function skillOf({ manifest }: CheckedWork<'skill'>, { basics, isAvailable }: Resolved) {
+  const { version, capability_tags: tags, required_capabilities: required } = manifest;
+  const skill: CapabilitySkill = {
+    ...basics,
+    manifest,
+    version,
+    capabilityTags: tagsOf(tags),
+    requiredCapabilities: tagsOf(required),
+    get available() {
+      return isAvailable();
+    },
+  };
+  return Object.freeze(skill);
+}
+
+function taskOf(
+  { manifest }: CheckedWork<'task'>,
+  { basics, requiredSkills, isAvailable }: Resolved,
+) {
+  const task: CapabilityTask = {
+    ...basics,
+    manifest,
+    requiredSkills,
+    tags: tagsOf(manifest.tags),
+    get available() {
+      return isAvailable();
+    },
+  };
+  return Object.freeze(task);
+}
+
+function jobOf(
+  { manifest }: CheckedWork<'job'>,
+  { basics, requiredSkills, parts, isAvailable }: Resolved,
+  { ledger }: LiveFacts,
+) {
+  const { owner, name } = basics;
+  const capabilities = parts.flatMap((part) => [
+    ...('requiredCapabilities' in part ? part.requiredCapabilities : []),
+    ...part.capabilityTags,
+  ]);
+  const job: CapabilityJob = {
+    ...basics,
+    manifest,
+    personas: manifest.personas,
+    requiredSkills,
+    requiredCapabilities: tagsOf(capabilities),
+    get health() {
+      return ledger.job(owner, name);
+    },
+    get lastRun() {
+      return ledger.lastRun(owner, name);
+    },
+    get available() {
+      return isAvailable();
+    },
+  };
+  return Object.freeze(job);
 }
 
 /** The fields that refer to other items, and the kind of item that each field refers to. */
