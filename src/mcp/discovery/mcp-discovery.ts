@@ -1,4 +1,3 @@
-import type { CapabilitySource, SourceTools } from '../../capability/state/capability-source.js';
 import { systemClock } from '../../core/clock.js';
 import { ToolError } from '../../core/errors.js';
 import { formatIssues, invalidArgument } from '../../core/issues.js';
@@ -8,6 +7,7 @@ import { compareText, describeValue } from '../../core/plain-data.js';
 import { withDeadline } from '../../execution/with-deadline.js';
 import type { ToolMetadataRegistry } from '../../registry/tool-metadata-registry.js';
 import type { Provider, ProviderFactory } from '../../providers/provider.js';
+import type { CapabilitySource, SourceTools } from '../../tool/capability-source.js';
 import type { ToolContext } from '../../tool/tool-options.js';
 import { isToolDefinition, type ToolDefinition } from '../../tool/tool-definition.js';
 import { loginFolder, loginsIn } from '../login/login-store.js';

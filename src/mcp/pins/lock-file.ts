@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { readFile, rename, rm, writeFile } from 'node:fs/promises';
-import { shownPath } from '../../capability/manifest/manifest-files.js';
 import { ToolError } from '../../core/errors.js';
 import { isPlainObject } from '../../core/plain-data.js';
+import { shownPath } from '../../host/shown-path.js';
 import { keyOf, pinOf, sortedPins, type PinTable } from './pin.js';
 
 /** Version of the file format. */

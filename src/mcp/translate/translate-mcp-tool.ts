@@ -1,5 +1,4 @@
-import { authOptions } from '../../capability/manifest/define-entry.js';
-import { allowsPersona } from '../../capability/manifest/persona.js';
+import { allowsPersona } from '../../core/persona.js';
 import { AccessMode, SideEffect } from '../../core/enums.js';
 import { isToolError } from '../../core/errors.js';
 import { expectedGot } from '../../core/issues.js';
@@ -355,11 +354,16 @@ function mergeAuth(
     server?.required === undefined &&
     (serverScopes.length > 0 || (scopes.length > 0 && hints.length === 0));
   const type = labelOf(own['type']) ?? labelOf(own['scheme']) ?? server?.type;
-  const auth = authOptions({
-    required: server?.required === true || hints.some(({ isRequired }) => isRequired) || implied,
+  const required = server?.required === true || hints.some((hint) => hint.isRequired) || implied;
+  const env = [...new Set(Object.values(server?.env ?? {}))];
+  // One of several variables may be enough.
+  const need = required && env.length === 1 ? 'required' : 'optional';
+  const all = [...new Set([...scopes, ...serverScopes])];
+  const auth: ToolAuth = {
+    required,
     ...without({ type }),
-    scopes: [...new Set([...scopes, ...serverScopes])],
-    env: { ...server?.env },
-  });
+    ...(all.length > 0 && { scopes: all }),
+    ...(env.length > 0 && { env: Object.fromEntries(env.map((name) => [name, need])) }),
+  };
   return { auth, changes };
 }
