@@ -1,3 +1,4 @@
+import { without } from '../../core/plain-data.js';
 import { randomBytes } from 'node:crypto';
 import type * as McpClient from '@modelcontextprotocol/client';
 import type {
@@ -23,7 +24,6 @@ import {
   type McpOAuthSettings,
   type McpTransportSettings,
 } from '../settings/transport-settings.js';
-import { without } from '../settings/tool-settings.js';
 import { openCallback } from './callback.js';
 import { inTime, labelOf, loginNeeded, unavailable } from './server-errors.js';
 import { checkedAddress } from './checked-address.js';

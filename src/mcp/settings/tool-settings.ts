@@ -1,4 +1,4 @@
-import { without, type Without } from '../../core/plain-data.js';
+import { without } from '../../core/plain-data.js';
 import { SideEffect } from '../../core/enums.js';
 import { matchesPattern } from '../../safety/name-pattern.js';
 import type { ToolOptions } from '../../tool/tool-options.js';
@@ -115,14 +115,4 @@ function withOverrides(earlier: McpToolOverrides, later: McpToolOverrides): McpT
     return { ...earlier, ...later };
   const { accessMode: _, sideEffects: __, ...rest } = earlier;
   return { ...rest, ...later };
-}
-
-export { without };
-
-/** Returns the named members of an object without the undefined ones. */
-export function picked<T extends object, K extends keyof T>(
-  object: T,
-  keys: readonly K[],
-): Without<Pick<T, K>> {
-  return without(Object.fromEntries(keys.map((key) => [key, object[key]])) as Pick<T, K>);
 }

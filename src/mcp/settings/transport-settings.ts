@@ -1,7 +1,7 @@
 import { ToolError, type Issue } from '../../core/errors.js';
 import { expectedGot, refusal } from '../../core/issues.js';
 import type { ServerValues } from './settings-schema.js';
-import { without } from './tool-settings.js';
+import { without } from '../../core/plain-data.js';
 
 /**
  * Settings for reaching a server. `${NAME}` in a value is replaced by an environment variable; see

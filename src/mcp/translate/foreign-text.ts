@@ -1,7 +1,7 @@
+import { without } from '../../core/plain-data.js';
 import { LIMITS } from '../../core/limits.js';
 import { publicMessage } from '../../core/public-message.js';
 import { withoutHidden } from '../../core/visible-text.js';
-import { without } from '../settings/tool-settings.js';
 
 /** Returns true for a text with invisible characters or characters that reverse its direction. */
 export function hasHidden(text: string): boolean {

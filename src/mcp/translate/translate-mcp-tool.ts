@@ -3,7 +3,13 @@ import { AccessMode, SideEffect } from '../../core/enums.js';
 import { isToolError } from '../../core/errors.js';
 import { expectedGot } from '../../core/issues.js';
 import { LIMITS } from '../../core/limits.js';
-import { cloneFrozen, describeValue, isPlainObject, type Json } from '../../core/plain-data.js';
+import {
+  cloneFrozen,
+  describeValue,
+  isPlainObject,
+  type Json,
+  without,
+} from '../../core/plain-data.js';
 import { axesFromAnnotations, type AnnotatedAxes } from '../../interop/export/to-mcp-tools.js';
 import type { PatternEngine } from '../../json-schema/compile-json-schema.js';
 import { boundInput } from '../../tool/bound-input.js';
@@ -12,7 +18,7 @@ import { poisonedTexts, type PoisonedText } from '../../core/poisoned-text.js';
 import type { ToolAuth, ToolOptions } from '../../tool/tool-options.js';
 import type { JsonSchema } from '../../tool/tool-schema.js';
 import type { McpServerAuth, McpServerSettings } from '../settings/read-mcp-settings.js';
-import { settingsOf, without } from '../settings/tool-settings.js';
+import { settingsOf } from '../settings/tool-settings.js';
 import { inputSchemaOf, soundSchema } from './foreign-schema.js';
 import { cleanText, labelOf, quoted } from './foreign-text.js';
 import { mcpToolName } from './tool-names.js';
