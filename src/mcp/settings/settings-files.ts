@@ -42,7 +42,7 @@ export function serversIn(input: unknown, isOwn: (key: string) => boolean): Sett
     };
   if (ofZed !== undefined) return foreign(eachServer(ofZed, fromZed));
   const own = isPlainObject(mcp) ? (mcp['servers'] ?? mcp) : {};
-  if (Object.values(own as object).some(isServer)) return foreign(eachServer(own, fromOpencode));
+  if (Object.values(own).some(isServer)) return foreign(eachServer(own, fromOpencode));
   const found = Object.keys(input).filter((key) => !isOwn(key));
   if (found.length === 0) return { written: input, isForeign: false };
   throw refusal('Invalid MCP settings', [
