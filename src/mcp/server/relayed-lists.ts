@@ -29,7 +29,7 @@ type Answer<R> = Promise<R | InputRequiredResult>;
 interface Owned {
   /** The tool that reads or gets it. */
   readonly entry: ToolEntry;
-  /** Its URI or name at the server. */
+  /** The URI or name at the server. */
   readonly own: string;
 }
 
