@@ -53,6 +53,14 @@ export interface McpOAuthSettings {
   /** The environment variable that contains the program's secret. @default the program has none */
   readonly clientSecretEnv?: string;
   /**
+   * The environment variable that contains the program's private key (PEM), which signs its requests
+   * for tokens in place of a secret.
+   * @default the program has none
+   */
+  readonly clientKeyEnv?: string;
+  /** The algorithm of the signature. @default ES256 */
+  readonly signingAlgorithm?: string;
+  /**
    * The URL of a document that describes this program, for authorization servers that read it.
    * @default none
    */
