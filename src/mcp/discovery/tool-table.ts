@@ -147,17 +147,11 @@ export function changeOf(
   { tools: before }: ToolTable,
   { tools: after }: ToolTable,
 ): McpChange | undefined {
-  const names = (
-    tools: ToolTable['tools'],
-    isOne: (tool: ToolDefinition, name: string) => boolean,
-  ) =>
-    [...tools]
-      .filter(([toolName, tool]) => isOne(tool, toolName))
-      .map(([, { name }]) => name)
-      .sort(compareText);
-  const added = names(after, (_, name) => !before.has(name));
-  const edited = names(after, (tool, name) => before.has(name) && before.get(name) !== tool);
-  const removed = names(before, (_, name) => !after.has(name));
+  const names = (tools: readonly (readonly [string, ToolDefinition])[]) =>
+    tools.map(([, { name }]) => name).sort(compareText);
+  const added = names([...after].filter(([key]) => !before.has(key)));
+  const edited = names([...after].filter(([key, tool]) => (before.get(key) ?? tool) !== tool));
+  const removed = names([...before].filter(([key]) => !after.has(key)));
   return added.length + edited.length + removed.length === 0
     ? undefined
     : { server, added, edited, removed };
@@ -200,7 +194,10 @@ export function translateListing(
     }
     if ('refused' in translated) find('refused', translated.refused);
     else if (tools.has(translated.name))
-      find('duplicate', `The server lists ${translated.name} twice. The first is used.`);
+      find(
+        'duplicate',
+        `Another tool of this server is already called ${translated.name}, so this one isn't used.`,
+      );
     else {
       tools.set(translated.name, Object.freeze({ ...translated, raw }));
       for (const change of translated.changes) find('changed', change);

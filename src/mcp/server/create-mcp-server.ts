@@ -279,15 +279,11 @@ class ToolServer implements McpToolServer {
   }
 
   #keepTold(server: Server): void {
-    const tell = async (what: Changed) => {
-      try {
-        if (what === 'tools') await server.sendToolListChanged();
-        else if (what === 'resources') await server.sendResourceListChanged();
-        else await server.sendPromptListChanged();
-      } catch {
-        // The client may be gone, or was never told of such a list.
-      }
-    };
+    const tell = (what: Changed) =>
+      // The client may be gone, or was never told of such a list.
+      void server
+        .notification({ method: `notifications/${what}/list_changed` })
+        .catch(() => undefined);
     this.#told.add(tell);
     onClose(server, () => void this.#told.delete(tell));
   }
@@ -298,15 +294,8 @@ class ToolServer implements McpToolServer {
     options: CheckedServerOptions,
   ): HttpFace {
     const face = new HttpFace(sdk, options, connect, (name) => this.#tools.inputSchemaOf(name));
-    const tell = (what: Changed) => face.tellChange(what);
-    this.#told.add(tell);
-    const close = face.close.bind(face);
-    return Object.assign(face, {
-      close: () => {
-        this.#told.delete(tell);
-        return close();
-      },
-    });
+    this.#told.add((what) => face.tellChange(what));
+    return face;
   }
 }
 

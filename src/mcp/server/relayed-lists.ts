@@ -6,13 +6,13 @@ import type {
   ServerContext,
 } from '@modelcontextprotocol/server';
 import { systemClock } from '../../core/clock.js';
-import { isPlainObject } from '../../core/plain-data.js';
 import { withDeadline } from '../../execution/with-deadline.js';
 import type { ContentPart } from '../../tool/content.js';
 import type { ToolResult } from '../../tool/outcome.js';
 import type { ToolEntry } from '../../tool/tool-definition.js';
 import { blockOfPart } from '../translate/content-blocks.js';
-import { ResourceOwners } from '../translate/resource-owners.js';
+import { itemsIn } from '../translate/foreign-text.js';
+import { ResourceOwners, urisIn } from '../translate/resource-owners.js';
 import { outcomeResult } from './call-result.js';
 import type { CheckedServerOptions } from './server-options.js';
 import { serverOf, type ServedTools } from './served-tools.js';
@@ -160,15 +160,7 @@ export class RelayedLists {
 
   async #resources(by: Asked): Promise<{ listed: readonly Listed[]; owners: ResourceOwners }> {
     const listed = await this.#lists('list_resources', by);
-    const urisIn = (value: unknown, field: string, key: string) =>
-      itemsIn(value, field).map((item) => String(item[key]));
-    const owners = new ResourceOwners(
-      listed.map(({ server, value }) => ({
-        server,
-        uris: urisIn(value, 'resources', 'uri'),
-        templates: urisIn(value, 'resourceTemplates', 'uriTemplate'),
-      })),
-    );
+    const owners = new ResourceOwners(listed.map(({ server, value }) => urisIn(server, value)));
     return { listed, owners };
   }
 
@@ -227,11 +219,6 @@ export class RelayedLists {
   #invalid(message: string): Error {
     return new this.#sdk.ProtocolError(this.#sdk.ProtocolErrorCode.InvalidParams, message);
   }
-}
-
-function itemsIn(value: unknown, field: string): readonly Item[] {
-  const items = isPlainObject(value) ? value[field] : undefined;
-  return Array.isArray(items) ? items.filter(isPlainObject) : [];
 }
 
 /** Puts the bytes back into a resource's content. The content part at the same index has them. */

@@ -87,18 +87,13 @@ export function withReading<S extends ToolWords & { readonly trusted: boolean }>
       };
 }
 
-/** Returns the name that the settings give a tool, or the name at the server. */
-export function renamed(tools: readonly McpToolSetting[], toolName: string): string {
-  return (
-    matching(tools, toolName).findLast(({ rename }) => rename !== undefined)?.rename ?? toolName
-  );
-}
-
-/** Returns true if the last matching setting disables the tool. */
-export function isDisabled(tools: readonly McpToolSetting[], toolName: string): boolean {
-  return (
-    matching(tools, toolName).findLast(({ disabled }) => disabled !== undefined)?.disabled === true
-  );
+/** Returns what the last matching pattern says about a tool. */
+export function lastSaid<K extends 'disabled' | 'rename'>(
+  tools: readonly McpToolSetting[],
+  toolName: string,
+  key: K,
+): McpToolSetting[K] | undefined {
+  return matching(tools, toolName).findLast((each) => each[key] !== undefined)?.[key];
 }
 
 /** Returns the settings whose patterns match a name. */

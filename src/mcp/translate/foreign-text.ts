@@ -1,4 +1,4 @@
-import { without } from '../../core/plain-data.js';
+import { isPlainObject, without } from '../../core/plain-data.js';
 import { LIMITS } from '../../core/limits.js';
 import { publicMessage } from '../../core/public-message.js';
 import { withoutHidden } from '../../core/visible-text.js';
@@ -29,6 +29,15 @@ export function quoted(name: string): string {
 export function labelOf(value: unknown): string | undefined {
   if (typeof value !== 'string' || value.length > LIMITS.labelLength) return undefined;
   return cleanText(value, LIMITS.labelLength) || undefined;
+}
+
+/** Returns the objects in a list that a server sent. */
+export function itemsIn(
+  value: unknown,
+  field: string,
+): readonly Readonly<Record<string, unknown>>[] {
+  const items = isPlainObject(value) ? value[field] : undefined;
+  return Array.isArray(items) ? items.filter(isPlainObject) : [];
 }
 
 /** A problem or suspicion about a server or its tools. */

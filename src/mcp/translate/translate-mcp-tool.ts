@@ -98,7 +98,12 @@ export function translateMcpTool(
   const read = readDefinition(tool);
   if ('refused' in read) return read;
   const { raw, toolName } = read;
-  const texts = textsOf(raw);
+  const inputSchema = raw.inputSchema ?? raw.input_schema ?? raw.parameters;
+  const outputSchema = raw.outputSchema ?? raw.output_schema;
+  const { name, title, description: told, annotations } = raw;
+  const texts = poisonedTexts({
+    ...{ name, title, description: told, annotations, inputSchema, outputSchema },
+  });
   if (isPlainObject(raw.execution) && raw.execution['taskSupport'] === 'required')
     return {
       refused: "This tool can only run as a task, which isn't supported.",
@@ -108,15 +113,12 @@ export function translateMcpTool(
   const server = { ...forAll, ...settingsOf(forAll, toolName) };
   const named = mcpToolName(forAll, server.rename ?? toolName);
   if ('refused' in named) return { refused: named.refused, toolName, texts };
-  const input = inputSchemaOf(raw.inputSchema ?? raw.input_schema ?? raw.parameters, engine);
+  const input = inputSchemaOf(inputSchema, engine);
   if ('refused' in input) return { refused: input.refused, toolName, texts };
-  const givenOutput = raw.outputSchema ?? raw.output_schema;
-  const output = givenOutput === undefined ? undefined : soundSchema(givenOutput, 'output', engine);
-  const description = cleanText(
-    typeof raw.description === 'string' ? raw.description : '',
-    LONGEST_DESCRIPTION,
-  );
-  const capabilities = capabilitiesOf(raw.capabilities);
+  const output =
+    outputSchema === undefined ? undefined : soundSchema(outputSchema, 'output', engine);
+  const description = cleanText(typeof told === 'string' ? told : '', LONGEST_DESCRIPTION);
+  const capabilities = labelsIn([raw.capabilities].flat().slice(0, MOST_CAPABILITIES));
 
   const auth = mergeAuth(raw, server.auth);
   const changes = [
@@ -130,7 +132,7 @@ export function translateMcpTool(
       description ||
       `MCP tool '${quoted(toolName.trim()).slice(1, -1)}' from server '${server.name || 'default'}'`,
     version: labelOf(raw.version) ?? server.overrides.version ?? '1.0.0',
-    ...mergeAxes(raw.annotations, server),
+    ...mergeAxes(annotations, server),
     timeoutMs: server.timeoutMs,
     auth: auth.auth,
     ...(capabilities.length > 0 && { capabilities }),
@@ -153,22 +155,6 @@ export function translateMcpTool(
 }
 
 /**
- * Returns the suspicious texts in the fields that models see, which are all fields except the
- * version.
- */
-function textsOf({ name, title, description, annotations, ...rest }: Raw): readonly PoisonedText[] {
-  const shown = {
-    name,
-    title,
-    description,
-    annotations,
-    inputSchema: rest.inputSchema ?? rest.input_schema ?? rest.parameters,
-    outputSchema: rest.outputSchema ?? rest.output_schema,
-  };
-  return poisonedTexts(shown);
-}
-
-/**
  * Returns the personas that are both in the settings' lists and in the tool's own. A value that
  * isn't a list allows nobody.
  */
@@ -179,12 +165,7 @@ function allowlistOf(
   const given = [own, alias]
     .filter((list) => list !== undefined)
     .map((list) =>
-      Array.isArray(list)
-        ? (list as readonly Json[])
-            .slice(0, LIMITS.listLength)
-            .map(labelOf)
-            .filter((each) => each !== undefined)
-        : [],
+      Array.isArray(list) ? labelsIn((list as readonly Json[]).slice(0, LIMITS.listLength)) : [],
     );
   const lists = [
     ...(persona ? [[persona]] : []),
@@ -239,32 +220,29 @@ function metadataOf(raw: Raw): Readonly<Record<string, unknown>> {
 
 const MOST_ICONS = 4;
 const LONGEST_ICON = 16_384;
+const SAFE = /^(?:https:|data:image\/)/i;
 
 /** Returns a tool's small icons, by https or inline, for clients that show them. */
 function iconsOf(tool: unknown): { readonly icons?: readonly Json[] } {
   const given = isPlainObject(tool) ? tool['icons'] : undefined;
   if (!Array.isArray(given)) return {};
-  const icons = given.filter(isPlainObject).flatMap(({ src, mimeType, sizes, theme }) =>
-    typeof src === 'string' && src.length <= LONGEST_ICON && /^(?:https:|data:image\/)/i.test(src)
-      ? [
-          {
-            src,
-            ...without({ mimeType: labelOf(mimeType), theme: labelOf(theme) }),
-            ...(Array.isArray(sizes) && {
-              sizes: sizes.map(labelOf).filter((size) => size !== undefined),
-            }),
-          },
-        ]
-      : [],
-  );
+  const icons = given
+    .filter(isPlainObject)
+    .filter(({ src }) => typeof src === 'string' && src.length <= LONGEST_ICON && SAFE.test(src))
+    .map(({ src, mimeType, sizes, theme }) =>
+      without({
+        src: src as string,
+        mimeType: labelOf(mimeType),
+        theme: labelOf(theme),
+        sizes: Array.isArray(sizes) ? labelsIn(sizes) : undefined,
+      }),
+    );
   return icons.length > 0 ? { icons: icons.slice(0, MOST_ICONS) } : {};
 }
 
-function capabilitiesOf(given: Json | undefined): readonly string[] {
-  const list: readonly unknown[] = Array.isArray(given) ? given : [given];
-  return [...new Set(list.slice(0, MOST_CAPABILITIES).map(labelOf))].filter(
-    (each) => each !== undefined,
-  );
+/** Returns the short texts in a list. */
+function labelsIn(list: readonly unknown[]): readonly string[] {
+  return [...new Set(list.map(labelOf))].filter((each) => each !== undefined);
 }
 
 /** The defaults for tools of MCP servers. They result in mixed access and high danger. */
@@ -346,16 +324,9 @@ function mergeAuth(
     );
   const given = own['scopes'] ?? own['scope'];
   const serverScopes = server?.scopes ?? [];
-  const scopes = (
-    typeof given === 'string'
-      ? given.split(/\s+/)
-      : Array.isArray(given)
-        ? (given as unknown[])
-        : []
-  )
-    .slice(0, LIMITS.listLength - serverScopes.length)
-    .map(labelOf)
-    .filter((scope) => scope !== undefined);
+  const listed: readonly unknown[] = Array.isArray(given) ? given : [];
+  const words = typeof given === 'string' ? given.split(/\s+/) : listed;
+  const scopes = labelsIn(words.slice(0, LIMITS.listLength - serverScopes.length));
   const implied =
     server?.required === undefined &&
     (serverScopes.length > 0 || (scopes.length > 0 && hints.length === 0));
