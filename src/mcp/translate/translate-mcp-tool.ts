@@ -285,8 +285,24 @@ function accessOf(effects: SideEffect | readonly SideEffect[]): AccessMode {
   }).axes.accessMode;
 }
 
-/** Texts and numbers that servers use for "no". */
-const NO = new Set<unknown>(['', '0', 'false', 'no', 0]);
+/** Values that servers use for "no". */
+const NO = new Set<unknown>([false, '', '0', 'false', 'no', 0]);
+
+/** A tool's hint that it needs credentials. */
+interface AuthHint {
+  readonly isRequired: boolean;
+  /** Says how a value that isn't true or false is read. */
+  readonly change?: string;
+}
+
+function authHint(field: string, value: unknown): AuthHint[] {
+  if (value === undefined || value === null) return [];
+  const isRequired = !NO.has(typeof value === 'string' ? value.trim().toLowerCase() : value);
+  if (typeof value === 'boolean') return [{ isRequired }];
+  const advice = `It counts as ${isRequired}.`;
+  const change = expectedGot(`true or false in "${field}"`, describeValue(value), advice);
+  return [{ isRequired, change }];
+}
 
 /**
  * Returns the credentials that a caller needs: those from the server's settings, and any that the
@@ -305,42 +321,27 @@ function mergeAuth(
   const own: Readonly<Record<string, unknown>> =
     ([tool.auth, tool.authentication] as readonly unknown[]).find(isPlainObject) ?? {};
   const hints = [
-    ['requires_authentication', tool.requires_authentication],
-    ['auth.required', own['required']],
-  ]
-    .filter(([, value]) => value !== undefined && value !== null)
-    .map(([field, value]) => {
-      const word = typeof value === 'string' ? value.trim().toLowerCase() : value;
-      return { field, value, isRequired: typeof word === 'boolean' ? word : !NO.has(word) };
-    });
-  const changes = hints
-    .filter(({ value }) => typeof value !== 'boolean')
-    .map(({ field, value, isRequired }) =>
-      expectedGot(
-        `true or false in "${String(field)}"`,
-        describeValue(value),
-        `It counts as ${isRequired}.`,
-      ),
-    );
+    ...authHint('requires_authentication', tool.requires_authentication),
+    ...authHint('auth.required', own['required']),
+  ];
+  const { scopes: needed = [], required: asked, type: usual, env: named = {} } = server ?? {};
   const given = own['scopes'] ?? own['scope'];
-  const serverScopes = server?.scopes ?? [];
-  const listed: readonly unknown[] = Array.isArray(given) ? given : [];
-  const words = typeof given === 'string' ? given.split(/\s+/) : listed;
-  const scopes = labelsIn(words.slice(0, LIMITS.listLength - serverScopes.length));
-  const implied =
-    server?.required === undefined &&
-    (serverScopes.length > 0 || (scopes.length > 0 && hints.length === 0));
-  const type = labelOf(own['type']) ?? labelOf(own['scheme']) ?? server?.type;
-  const required = server?.required === true || hints.some((hint) => hint.isRequired) || implied;
-  const env = [...new Set(Object.values(server?.env ?? {}))];
+  const words = typeof given === 'string' ? given.split(/\s+/) : Array.isArray(given) ? given : [];
+  const scopes = labelsIn(words.slice(0, LIMITS.listLength - needed.length) as readonly unknown[]);
+  const isImplied = needed.length > 0 || (scopes.length > 0 && hints.length === 0);
+  const required = (asked ?? isImplied) || hints.some(({ isRequired }) => isRequired);
+  const type = labelOf(own['type']) ?? labelOf(own['scheme']) ?? usual;
+  const variables = [...new Set(Object.values(named))];
   // One of several variables may be enough.
-  const need = required && env.length === 1 ? 'required' : 'optional';
-  const all = [...new Set([...scopes, ...serverScopes])];
-  const auth: ToolAuth = {
-    required,
-    ...without({ type }),
-    ...(all.length > 0 && { scopes: all }),
-    ...(env.length > 0 && { env: Object.fromEntries(env.map((name) => [name, need])) }),
+  const need = required && variables.length === 1 ? 'required' : 'optional';
+  const all = [...new Set([...scopes, ...needed])];
+  const env = Object.fromEntries(variables.map((name) => [name, need] as const));
+  return {
+    auth: without({
+      ...{ required, type },
+      scopes: all.length > 0 ? all : undefined,
+      env: variables.length > 0 ? env : undefined,
+    }),
+    changes: hints.flatMap(({ change }) => change ?? []),
   };
-  return { auth, changes };
 }
