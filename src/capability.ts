@@ -7,7 +7,7 @@ export type {
   CapabilityTask,
   CapabilityTool,
 } from './capability/state/capability-items.js';
-export type { CapabilitySource, SourceTools } from './capability/state/capability-source.js';
+export type { CapabilitySource, SourceTools } from './tool/capability-source.js';
 export type { CapabilityFinding } from './capability/manifest/manifest-issue.js';
 export type { ToolHealth } from './capability/state/health-ledger.js';
 export type { ToolQuery } from './capability/capability-query.js';

@@ -11,7 +11,7 @@ import { createMcpServer, DefinitionPins, discoverMcpTools } from 'tooldex/mcp';
 
 const settings: unknown = JSON.parse(await readFile('.mcp.json', 'utf8'));
 const pins = await DefinitionPins.load('tooldex-pins.json');
-const { definitions, findings, provider, close } = await discoverMcpTools(settings, {
+const { discovery, findings, provider, close } = await discoverMcpTools(settings, {
   pins,
   onElicit: (...question) => server.onElicit(...question), // What a server asks in a call reaches the client that made the call.
   elicitUrls: true,
@@ -19,7 +19,7 @@ const { definitions, findings, provider, close } = await discoverMcpTools(settin
 for (const { message } of findings) console.error(message);
 
 const registry = new ToolMetadataRegistry();
-registry.registerAll(definitions);
+discovery.follow(registry); // Registers the tools, and those of a server that starts late.
 
 // Nothing that a server says of its tools loosens anything: what is harmless is said here.
 const policy = new SafetyPolicy({
@@ -34,7 +34,8 @@ executor.on((event) => {
   if (event.type === 'call-settled') console.error(`${event.toolName}: ${event.status}, ${Math.round(event.durationMs)} ms`);
 });
 
-const server = createMcpServer(registry, { name: 'gateway', executor });
+// With the discovery, clients also get the servers' instructions, completions, log messages and updates.
+const server = createMcpServer(registry, { name: 'gateway', executor, discovery });
 const { closed } = await server.serveStdio();
 await closed;
 await server.close();

@@ -4,7 +4,8 @@ import { SideEffect } from '../core/enums.js';
 import { invalidArgument } from '../core/issues.js';
 import { anObject, checkOptions, oneOrMore, text, type FieldsOf } from '../core/options.js';
 import { compileFilter, type ToolFilter } from '../registry/tool-filter.js';
-import { ownerMatches, parsePersonas, personaKey } from './manifest/persona.js';
+import { personaKey } from '../core/persona.js';
+import { ownerMatches, parsePersonas } from './manifest/persona.js';
 import type {
   CapabilityJob,
   CapabilitySkill,

@@ -22,7 +22,8 @@ import type {
   LiveFacts,
   OwnedNames,
 } from './state/capability-items.js';
-import { loadSource, sourceContent, type SourceTools } from './state/capability-source.js';
+import type { SourceTools } from '../tool/capability-source.js';
+import { loadSource, sourceContent } from './state/capability-source.js';
 import { CatalogueSearch, type CapabilityHits } from './catalogue-search.js';
 import { type CapabilityFinding, didYouMean } from './manifest/manifest-issue.js';
 import { HealthLedger, type ExecutionRecord } from './state/health-ledger.js';

@@ -1,5 +1,6 @@
 import type { HealthSummary, Sample } from '../providers/rolling-health.js';
-import { allowsPersona, ownerKey, personaKey } from './manifest/persona.js';
+import { allowsPersona, personaKey } from '../core/persona.js';
+import { ownerKey } from './manifest/persona.js';
 import type { CapabilityState } from './state/build-state.js';
 import type {
   CapabilityJob,

@@ -3,7 +3,8 @@ import type { CheckedHints } from '../search/tool-hints.js';
 import type { PolicyRule } from '../safety/policy-rule.js';
 import type { ToolEntry } from '../tool/tool-definition.js';
 import type { CapabilityTool } from './state/capability-items.js';
-import { allowsPersona, ownerKey, personaKey } from './manifest/persona.js';
+import { allowsPersona, personaKey } from '../core/persona.js';
+import { ownerKey } from './manifest/persona.js';
 import type { CapabilityState } from './state/build-state.js';
 
 interface View {

@@ -16,7 +16,7 @@ import {
   type ResolveInstance,
   type ToolSource,
 } from '../tool/find-definitions.js';
-import type { CapabilitySource } from './state/capability-source.js';
+import type { CapabilitySource } from '../tool/capability-source.js';
 import { handlerMap, workOf, type Handlers } from './manifest/load-manifest.js';
 import type { Environment } from './state/capability-items.js';
 

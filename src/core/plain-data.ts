@@ -217,7 +217,7 @@ export function mapValues<T>(
   return Object.fromEntries(Object.entries(values).map((entry) => [entry[0], map(entry)]));
 }
 
-export type Without<T> = { [K in keyof T as undefined extends T[K] ? never : K]: T[K] } & {
+type Without<T> = { [K in keyof T as undefined extends T[K] ? never : K]: T[K] } & {
   [K in keyof T as undefined extends T[K] ? K : never]?: Exclude<T[K], undefined>;
 };
 

@@ -1,12 +1,8 @@
 import type { CapabilityRegistry } from '../capability/capability-registry.js';
 import { inManifestKeys } from '../capability/manifest/define-entry.js';
 import type { CapabilityFinding } from '../capability/manifest/manifest-issue.js';
-import {
-  allowsPersona,
-  ownerKey,
-  ownerMatches,
-  parsePersonas,
-} from '../capability/manifest/persona.js';
+import { allowsPersona } from '../core/persona.js';
+import { ownerKey, ownerMatches, parsePersonas } from '../capability/manifest/persona.js';
 import type { CapabilityTool } from '../capability/state/capability-items.js';
 import { publicMessage } from '../core/public-message.js';
 import { lintEach, withSeverities, type LintRules } from '../registry/lint/lint-tools.js';

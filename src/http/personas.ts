@@ -1,6 +1,7 @@
 import type { CapabilityRegistry } from '../capability/capability-registry.js';
 import { compatibilityOf } from '../capability/capability-summary.js';
-import { allowsPersona, parsePersonas, personaKey } from '../capability/manifest/persona.js';
+import { allowsPersona, personaKey } from '../core/persona.js';
+import { parsePersonas } from '../capability/manifest/persona.js';
 import type { CapabilityTool } from '../capability/state/capability-items.js';
 import { expectedGot, suggestNames } from '../core/issues.js';
 import { describeValue } from '../core/plain-data.js';

@@ -1,6 +1,7 @@
 import { DangerLevel } from '../core/enums.js';
 import { DANGER_LEVELS, dangerRank, isDangerous, isWriting } from '../core/enum-order.js';
 import { expectedGot } from '../core/issues.js';
+import { allowsPersona } from '../core/persona.js';
 import { describeValue, ignoreRejection } from '../core/plain-data.js';
 import type { ToolEntry } from '../tool/tool-definition.js';
 import { POLICY_MODES, type CallContext, type PolicyMode } from './calls.js';
@@ -53,17 +54,13 @@ function personaCheck(
   _: EffectiveDanger,
   { persona }: CallContext,
 ): Refused | undefined {
-  if (entry.personaAllowlist === undefined) return undefined;
-  if (
-    persona !== undefined &&
-    entry.personaAllowlist.some((allowed) => allowed.toLowerCase() === persona.toLowerCase())
-  )
-    return undefined;
+  const { name, personaAllowlist = [] } = entry;
+  if (allowsPersona(entry.personaAllowlist, persona)) return undefined;
   const who =
     persona === undefined ? 'the call has no persona' : `the persona is ${describeValue(persona)}`;
   return {
     rule: 'persona-allowlist',
-    reason: `${entry.name} is only for ${entry.personaAllowlist.join(', ') || 'no persona'}, and ${who}`,
+    reason: `${name} is only for ${personaAllowlist.join(', ') || 'no persona'}, and ${who}`,
   };
 }
 

@@ -38,6 +38,23 @@ describe('tooldex mcp list', () => {
     expect(other.log('list')).toEqual([]);
   });
 
+  it('reads the settings file that tooldex.config.json names, from any folder below', async () => {
+    const { process: demo } = new Demo('read');
+    const project = folderWith({
+      'tooldex.config.json': { mcp: 'config/servers.json' },
+      'config/servers.json': { mcpServers: { demo } },
+      'below/README.md': '',
+    });
+    const below = (...args: readonly string[]) =>
+      runTooldex(['mcp', ...args], { cwd: join(project, 'below') });
+    expect(await below('list')).toMatchObject({
+      code: 0,
+      out: expect.stringMatching(/^demo +ready/m) as string,
+    });
+    expect(await below('pins', 'approve', '--all', '--yes')).toMatchObject({ code: 0 });
+    expect(await below('pins', 'verify')).toMatchObject({ code: 0 });
+  });
+
   it("suggests settings that match the servers' annotations, and truncates long descriptions", async () => {
     const demo = new Demo();
     demo.list(

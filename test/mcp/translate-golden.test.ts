@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { McpServerSettings } from '../../src/mcp/settings/read-mcp-settings.js';
 import { readMcpSettings } from '../../src/mcp/settings/read-mcp-settings.js';
-import { translateListing } from '../../src/mcp/discovery/tool-table.js';
+import { buildTable, EMPTY_TABLE } from '../../src/mcp/discovery/tool-table.js';
 import { translateMcpTool } from '../../src/mcp/translate/translate-mcp-tool.js';
 import { golden, present, warnIfAbsent } from '../capability/manifest-tree.js';
 
@@ -183,8 +183,8 @@ const cases = casesOf<Discovery>('mcp_discovery').filter(({ settings }) => setti
 
 it.each(cases.map((each) => [each.name, each] as const))(
   'in the case %s, the filter allows the recorded tools, except for known differences',
-  (name, { settings: given, tools_by_server, output }) => {
-    const listed = () => {
+  async (name, { settings: given, tools_by_server, output }) => {
+    const listed = async () => {
       const servers = Object.fromEntries(
         Object.entries(given!.servers).map(([server, config]) => [
           server,
@@ -193,18 +193,22 @@ it.each(cases.map((each) => [each.name, each] as const))(
       );
       const settings = readMcpSettings({ ...given, servers });
       if (!settings.enabled) return [];
-      return settings.servers.flatMap((server) => {
+      const call = () => Promise.resolve();
+      const others = { settings, call, pins: undefined, names: [], ownTools: new Map() };
+      const found: string[] = [];
+      for (const server of settings.servers) {
         const tools = tools_by_server[server.name];
-        return Array.isArray(tools)
-          ? translateListing(tools, server, settings).tools.map(
-              (tool) => `${tool.name}${server.persona === undefined ? '' : `@${server.persona}`}`,
-            )
-          : [];
-      });
+        const table = await buildTable(Array.isArray(tools) ? tools : [], EMPTY_TABLE, {
+          ...{ ...others, server, repeatsInHeaders: false },
+        });
+        for (const { name: tool } of table.tools.values())
+          found.push(server.persona === undefined ? tool : `${tool}@${server.persona}`);
+      }
+      return found;
     };
     const expected = Object.hasOwn(LISTED, name)
       ? LISTED[name]!
       : output.all.filter((tool) => tool !== 'shared_tool');
-    expect(listed()).toEqual(expected);
+    expect(await listed()).toEqual(expected);
   },
 );

@@ -59,7 +59,7 @@ type Need = 'required' | 'optional';
 type ManifestAuth = NonNullable<ManifestEntry['auth']>;
 
 /** Returns a tool's `auth` from its manifest entry. */
-export function authOptions(auth: ManifestAuth): ToolAuth {
+function authOptions(auth: ManifestAuth): ToolAuth {
   const { required, type, docs } = auth;
   const env = environmentOf(auth);
   const scopes = scopesOf(auth.scopes);

@@ -7,12 +7,7 @@ import { describeValue, isPlainObject } from '../../core/plain-data.js';
 import type { Execute, ToolDefinition } from '../../tool/tool-definition.js';
 import { hasErrors, readFiles } from './file-content.js';
 import type { ManifestEntry } from './manifest-entry.js';
-import {
-  findManifestFiles,
-  type ManifestFile,
-  personaOfPath,
-  shownPath,
-} from './manifest-files.js';
+import { findManifestFiles, type ManifestFile, personaOfPath } from './manifest-files.js';
 import {
   type CapabilityFinding,
   duplicateName,
@@ -21,7 +16,9 @@ import {
   ToolManifestValidationError,
   wholeFinding,
 } from './manifest-issue.js';
-import { allowsPersona, ownerKey, personaKey } from './persona.js';
+import { allowsPersona, personaKey } from '../../core/persona.js';
+import { shownPath } from '../../host/shown-path.js';
+import { ownerKey } from './persona.js';
 import type { DeclaredTool, ExecuteOf } from './read-manifest.js';
 
 /** The source of manifests: files, or a folder that contains them. */

@@ -1,5 +1,5 @@
 import { lstat, readdir, readFile, realpath, stat } from 'node:fs/promises';
-import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
+import { join, relative, resolve, sep } from 'node:path';
 import { compareText } from '../../core/plain-data.js';
 import { type ManifestIssue, wholeFinding } from './manifest-issue.js';
 
@@ -135,21 +135,3 @@ const READ_FAULTS: Readonly<Record<string, string>> = {
   ERR_ENCODING_INVALID_ENCODED_DATA: "The file isn't UTF-8 text. Save it as UTF-8.",
   ENOENT: 'File not found.',
 };
-
-/**
- * Returns a file's name for messages: its path relative to the working directory, with `/`.
- *
- * If the file and the working directory share only the file system's root, a relative path would
- * reveal the absolute path. In that case, the name is relative to a parent folder and starts with
- * that folder's name.
- */
-export function shownPath(path: string, above = dirname(path), directory = process.cwd()): string {
-  const steps = relative(directory, path).split(sep);
-  const climbs = steps.filter((step) => step === '..').length;
-  const isApart =
-    isAbsolute(steps.join(sep)) ||
-    (climbs > 0 && climbs >= directory.split(sep).filter((step) => step !== '').length);
-  return isApart
-    ? [basename(above), ...relative(above, path).split(sep)].filter((step) => step !== '').join('/')
-    : steps.join('/') || '.';
-}

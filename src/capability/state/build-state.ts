@@ -9,7 +9,8 @@ import {
 import type { FileContent } from '../manifest/file-content.js';
 import { withoutDuplicates } from '../manifest/load-manifest.js';
 import { findingAt, placeless, type CapabilityFinding } from '../manifest/manifest-issue.js';
-import { ownerKey, personaKey } from '../manifest/persona.js';
+import { personaKey } from '../../core/persona.js';
+import { ownerKey } from '../manifest/persona.js';
 import type { DeclaredTool } from '../manifest/read-manifest.js';
 import {
   createTool,

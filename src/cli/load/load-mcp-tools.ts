@@ -8,6 +8,7 @@ import { text, type Options } from '../command/options.js';
 import { report, type Dialog } from '../terminal/terminal.js';
 import { wrongUsage } from '../terminal/wrong-usage.js';
 import type { LoadedTools } from '../../load/load-tools.js';
+import { toolPlacesFor } from './lint-settings.js';
 import { parseJsonc, readJsonFile } from './read-json.js';
 
 /** Settings files that editors and other programs use. */
@@ -15,7 +16,10 @@ const CONFIG_FILES = ['.mcp.json', 'mcp.json'];
 
 /** Options for commands about MCP servers. */
 export const CONFIG_OPTIONS = {
-  config: text('<file>', `the settings of MCP servers (default: ${CONFIG_FILES.join(' or ')})`),
+  config: text(
+    '<file>',
+    `the settings of MCP servers (default: mcp in tooldex.config.json, or else ${CONFIG_FILES.join(' or ')})`,
+  ),
   mcp: text('<file>', 'the same as --config', { excludes: ['config'] }),
 } satisfies Options;
 
@@ -27,8 +31,8 @@ interface ConfigPlace {
 }
 
 /**
- * Reads the settings of MCP servers from the given file or the default files. The lock file is in
- * the same folder.
+ * Reads the settings of MCP servers from the given file, the one that `tooldex.config.json` names, or
+ * the default files. The lock file is in the same folder.
  *
  * @throws ToolError `INVALID_ARGUMENT` if there is no file, its content is invalid, or MCP is
  * disabled.
@@ -38,10 +42,14 @@ export async function readMcpConfig({
   cwd,
   options: { config, mcp },
 }: ConfigPlace): Promise<{ readonly settings: McpSettings; readonly lock: string }> {
-  const file = config ?? mcp ?? CONFIG_FILES.find((usual) => existsSync(resolve(cwd, usual)));
+  const file =
+    config ??
+    mcp ??
+    (await toolPlacesFor(cwd)).mcp ??
+    CONFIG_FILES.find((usual) => existsSync(resolve(cwd, usual)));
   if (file === undefined)
     throw wrongUsage(
-      `There are no MCP settings in ${CONFIG_FILES.join(' or ')}. Pass the file with --config.`,
+      `There are no MCP settings in ${CONFIG_FILES.join(' or ')}. Pass the file with --config, or name it as "mcp" in tooldex.config.json.`,
     );
   const settings = readMcpSettings(await readJsonFile(file, terminal, cwd, parseJsonc));
   if (!settings.enabled)

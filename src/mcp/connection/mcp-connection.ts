@@ -1,9 +1,10 @@
-import type { Client, LoggingLevel } from '@modelcontextprotocol/client';
+import type { Client, LoggingLevel, RequestOptions } from '@modelcontextprotocol/client';
 import { availableParallelism, homedir } from 'node:os';
 import { basename, sep } from 'node:path';
 import type { Clock } from '../../core/clock.js';
 import { ToolError } from '../../core/errors.js';
 import { onAbort } from '../../core/listeners.js';
+import { without } from '../../core/plain-data.js';
 import { withDeadline } from '../../execution/with-deadline.js';
 import { abortError } from '../../providers/run-attempt.js';
 import { inTime, labelOf, unavailable } from '../login/server-errors.js';
@@ -18,9 +19,10 @@ import {
   inAnySession,
   isMethodNotFound,
   keepRawLists,
-  readAllPages,
+  readPages,
   SessionExpiredError,
   statusOf,
+  unusable,
 } from './server-answers.js';
 import { NO_LIMIT, ping, Session, type Work } from './session.js';
 import {
@@ -129,22 +131,9 @@ export class McpConnection {
         const session = await this.#opened(signal);
         onStart();
         return this.useIn(session, signal, async ({ client }, options) => {
-          const capabilities: Readonly<Record<string, unknown>> = {
-            ...client.getServerCapabilities(),
-          };
-          const tools = await readAllPages(
-            (cursor) =>
-              client.request(
-                { method: 'tools/list', ...(cursor !== undefined && { params: { cursor } }) },
-                ANYTHING,
-                options,
-              ),
-            { maxTools: this.#server.maxTools, isWanted: this.#options.isWanted },
-          ).catch((error: unknown) => {
-            if (capabilities['tools'] !== undefined || !isMethodNotFound(error)) throw error;
-            return [];
-          });
+          const tools = await this.#wantedTools(client, options);
           const era = client.getProtocolEra() ?? 'legacy';
+          const capabilities = { ...client.getServerCapabilities() };
           return { tools, era, capabilities, instructions: client.getInstructions() };
         });
       }),
@@ -267,6 +256,27 @@ export class McpConnection {
       await login.widen(error.requiredScope);
       return attempt();
     });
+  }
+
+  /** Returns the tools to keep, as the server sent them. */
+  async #wantedTools(client: Client, options: RequestOptions): Promise<readonly unknown[]> {
+    const { isWanted } = this.#options;
+    const { maxTools } = this.#server;
+    const tools: unknown[] = [];
+    try {
+      await readPages(
+        (cursor) =>
+          client.request({ method: 'tools/list', params: without({ cursor }) }, ANYTHING, options),
+        'tools',
+        (tool) => isWanted(tool) && tools.push(tool) > maxTools,
+      );
+    } catch (error) {
+      if (client.getServerCapabilities()?.tools || !isMethodNotFound(error)) throw error;
+    }
+    if (tools.length <= maxTools) return tools;
+    throw unusable(
+      `The server lists more than ${maxTools} tools. List the tools you need in "allow_tools", or raise "max_tools".`,
+    );
   }
 
   /** Waits for the session that is open or being opened. If there is none, opens a session. */

@@ -1,7 +1,7 @@
 import { isPlainObject } from '../../core/plain-data.js';
 import { labelOf } from '../login/server-errors.js';
 import type { McpServerSettings } from '../settings/read-mcp-settings.js';
-import { cleanText } from '../translate/foreign-text.js';
+import { cleanText, itemsIn } from '../translate/foreign-text.js';
 import { isMethodNotFound, readPages, type ListName } from './server-answers.js';
 
 /** Sends a request to the server and returns the raw result. */
@@ -141,7 +141,7 @@ function shown(item: Input): object {
 
 /** Reads a resource. Models get its content parts. The result's value describes each part. */
 async function readResource({ uri }: Input, ask: Ask): Promise<unknown> {
-  const contents = listIn(await ask('resources/read', { uri }), 'contents');
+  const contents = itemsIn(await ask('resources/read', { uri }), 'contents');
   return {
     structuredContent: { contents: contents.map(withoutBytes) },
     content: contents.map((content) => blockOf(content, contents.length > 1)),
@@ -154,7 +154,7 @@ async function readResource({ uri }: Input, ask: Ask): Promise<unknown> {
  */
 async function getPrompt({ name, arguments: values = {} }: Input, ask: Ask): Promise<unknown> {
   const result = await ask('prompts/get', { name, arguments: values });
-  const messages = listIn(result, 'messages').flatMap(({ role, content }) =>
+  const messages = itemsIn(result, 'messages').flatMap(({ role, content }) =>
     [content]
       .flat()
       .filter(isPlainObject)
@@ -192,9 +192,4 @@ function blockOf(content: Input, isOneOfSeveral: boolean): object {
   return type === 'image' || type === 'audio'
     ? { type, data: blob, mimeType }
     : { type: 'resource', resource: content };
-}
-
-function listIn(result: unknown, field: string): readonly Input[] {
-  const list = isPlainObject(result) ? result[field] : undefined;
-  return Array.isArray(list) ? list.filter(isPlainObject) : [];
 }

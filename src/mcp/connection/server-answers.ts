@@ -248,7 +248,7 @@ export type ListName = (typeof LISTS)[number];
 const rawKey = (list: ListName) => `tooldex/raw-${list}`;
 
 /** Returns the error for an unusable listing. The message contains no text from the server. */
-function unusable(message: string): ToolError {
+export function unusable(message: string): ToolError {
   return new ToolError('INVALID_RESULT', message);
 }
 
@@ -277,30 +277,8 @@ function withRawLists<M extends JSONRPCMessage>(message: M): M {
 }
 
 /**
- * Returns all wanted tools that a server lists, as it sent them.
- *
- * @param fetchPage Requests a page and returns the raw result.
- * @throws ToolError `INVALID_RESULT` if the pages never end or a page has no list.
- */
-export async function readAllPages(
-  fetchPage: (cursor: string | undefined) => Promise<unknown>,
-  {
-    maxTools,
-    isWanted,
-  }: { readonly maxTools: number; readonly isWanted: (tool: unknown) => boolean },
-): Promise<readonly unknown[]> {
-  const tools: unknown[] = [];
-  await readPages(fetchPage, 'tools', (tool) => isWanted(tool) && tools.push(tool) > maxTools);
-  if (tools.length > maxTools)
-    throw unusable(
-      `The server lists more than ${maxTools} tools. List the tools you need in "allow_tools", or raise "max_tools".`,
-    );
-  return tools;
-}
-
-/**
  * Passes a list's entries to `take`, page by page, until `take` returns true.
- * @throws ToolError like `readAllPages`.
+ * @throws ToolError `INVALID_RESULT` if the pages never end or a page has no list.
  */
 export async function readPages(
   fetchPage: (cursor: string | undefined) => Promise<unknown>,

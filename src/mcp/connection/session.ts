@@ -8,6 +8,7 @@ import type {
 import { isToolError } from '../../core/errors.js';
 import { LIMITS } from '../../core/limits.js';
 import { onAbort } from '../../core/listeners.js';
+import { without } from '../../core/plain-data.js';
 import type { Elicitation } from './elicitation.js';
 import { ConnectionLostError, SessionExpiredError } from './server-answers.js';
 
@@ -103,11 +104,11 @@ export class Session {
     const { tools, resources, prompts } = this.client.getServerCapabilities() ?? {};
     try {
       const subscription = await this.client.listen(
-        {
-          ...(tools?.listChanged && { toolsListChanged: true }),
-          ...(resources?.listChanged && { resourcesListChanged: true }),
-          ...(prompts?.listChanged && { promptsListChanged: true }),
-        },
+        without({
+          toolsListChanged: tools?.listChanged,
+          resourcesListChanged: resources?.listChanged,
+          promptsListChanged: prompts?.listChanged,
+        }),
         NO_LIMIT,
       );
       this.#isWatched = subscription.honoredFilter.toolsListChanged === true;

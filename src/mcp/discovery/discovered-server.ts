@@ -1,4 +1,3 @@
-import type { LoggingLevel } from '@modelcontextprotocol/client';
 import type { Clock } from '../../core/clock.js';
 import { AccessMode } from '../../core/enums.js';
 import { isToolError, ToolError } from '../../core/errors.js';
@@ -34,9 +33,9 @@ import type { McpServerSettings, McpSettings } from '../settings/read-mcp-settin
 import { findingOf, quoted, type McpFinding } from '../translate/foreign-text.js';
 import { isAllowed } from '../translate/tool-names.js';
 import { screenedInstructions } from '../translate/instructions.js';
-import type { ServerUris } from '../translate/resource-owners.js';
+import { urisIn, type ServerUris } from '../translate/resource-owners.js';
 import { headersOf, loginAt } from './server-credentials.js';
-import { NO_URIS, type Failure, type Known, type Listing, type State } from './server-state.js';
+import type { Failure, Known, Listing, State } from './server-state.js';
 import type {
   HeadersFor,
   McpChange,
@@ -86,7 +85,7 @@ const MOST_REMEMBERED = 10_000;
 export class DiscoveredServer {
   readonly server: McpServerSettings;
   readonly #options: DiscoveredServerOptions;
-  readonly #connection: McpConnection;
+  readonly connection: McpConnection;
   readonly #login: ServerLogin | undefined;
   #state: State = { is: 'idle' };
   #known: Known | undefined;
@@ -111,7 +110,7 @@ export class DiscoveredServer {
     this.#options = options;
     this.#login = loginAt(server, options);
     const { headers } = options;
-    this.#connection = new McpConnection(server, {
+    this.connection = new McpConnection(server, {
       ...options,
       login: this.#login,
       ...(headers && { ownHeaders: () => headersOf(headers, server.name) }),
@@ -135,7 +134,7 @@ export class DiscoveredServer {
 
   /** The resources that the server listed, if its settings enable them. */
   get uris(): ServerUris {
-    return { server: this.server.name, ...(this.#known?.listing.uris ?? NO_URIS) };
+    return this.#known?.listing.uris ?? urisIn(this.server.name, {});
   }
 
   /** The server's instructions for models, unless they hide something or steer models. */
@@ -148,7 +147,7 @@ export class DiscoveredServer {
     const failure = this.#failure;
     const { findings } = this.#table;
     if (failure !== undefined) {
-      const { stderr } = this.#connection;
+      const { stderr } = this.connection;
       const line = errorLineOf(stderr);
       const message = `${labelOf(name)} could not list its tools: ${failure.reason}${line === '' ? '' : `; its stderr says: ${line}`}`;
       return Object.freeze([
@@ -164,7 +163,7 @@ export class DiscoveredServer {
   }
 
   get status(): McpServerStatus {
-    const { stderr } = this.#connection;
+    const { stderr } = this.connection;
     const { error: _, ...failure } = this.#failure ?? {};
     return Object.freeze({
       server: this.server.name,
@@ -243,19 +242,6 @@ export class DiscoveredServer {
     this.#later(failure.nextAttemptAt - this.#options.clock.now(), () => void this.ask(false));
   }
 
-  /** Sends a request of a gateway's client to the server. */
-  request(
-    method: string,
-    params: Readonly<Record<string, unknown>>,
-    signal?: AbortSignal,
-  ): Promise<unknown> {
-    return this.#connection.request(method, params, signal);
-  }
-
-  setLogLevel(level: LoggingLevel): void {
-    void this.#connection.setLogLevel(level).catch(() => undefined); // Set when it connects.
-  }
-
   /**
    * Calls a tool that the server lists, that the settings allow and whose definition matches its
    * pin.
@@ -310,18 +296,12 @@ export class DiscoveredServer {
     return this.#joined(declared, toolName!, served);
   }
 
-  /** Resolves to true when the server responds. */
-  async check(signal: AbortSignal): Promise<boolean> {
-    await this.#connection.ping(signal);
-    return true;
-  }
-
   /** Closes the connection and ends the process behind it. Its tools are removed. */
   async close(): Promise<void> {
     const running = this.#state.is === 'listing' ? this.#state.done : undefined;
     this.#state = { is: 'closed' };
     this.#cancelTimer?.();
-    await this.#connection.close();
+    await this.connection.close();
     await running;
   }
 
@@ -348,7 +328,7 @@ export class DiscoveredServer {
     if (context.toolName !== undefined || digest !== undefined)
       this.#assertJudged(toolName, tool, digest);
     const own = this.ownTools.get(toolName);
-    return this.#connection.useIn(session, signal, ({ client, elicitation }, options) => {
+    return this.connection.useIn(session, signal, ({ client, elicitation }, options) => {
       if (own !== undefined)
         return own.answer(input as Record<string, unknown>, (method, params) =>
           client.request({ method, params }, ANYTHING, options),
@@ -376,7 +356,7 @@ export class DiscoveredServer {
   async #listedSession(toolName: string, signal: AbortSignal | undefined): Promise<Session> {
     if (this.#known === undefined) await this.ask(false);
     if (this.#known === undefined) throw this.#away('could not list its tools');
-    const session = await this.#connection.open(signal).catch((error: unknown) => {
+    const session = await this.connection.open(signal).catch((error: unknown) => {
       // Invalid settings aren't an outage.
       if (isToolError(error) && error.code !== 'TIMEOUT') throw error;
       throw unavailable(
@@ -469,7 +449,7 @@ export class DiscoveredServer {
 
   #withoutSecrets<T>(result: ToolResult<T>): ToolResult<T> {
     return result.status === 'error'
-      ? fail(this.#connection.hideSecrets(result.message), result.details)
+      ? fail(this.connection.hideSecrets(result.message), result.details)
       : result;
   }
 
@@ -489,7 +469,7 @@ export class DiscoveredServer {
     const { clock } = this.#options;
     this.#askedAt = clock.now();
     try {
-      const listing = await this.#connection.listTools(() => {
+      const listing = await this.connection.listTools(() => {
         this.#doubt = 'none';
         this.#names.clear();
       });
@@ -514,20 +494,13 @@ export class DiscoveredServer {
   }
 
   /** Returns the URIs of the server's resources. Nothing is known of them if it fails to list them. */
-  async #listUris(ownTools: ResourceTools): Promise<Omit<ServerUris, 'server'>> {
-    const tool = ownTools.get('list_resources');
-    if (tool === undefined) return NO_URIS;
-    try {
-      const { structuredContent: listed } = (await tool.answer({}, (method, params) =>
-        this.#connection.request(method, params),
-      )) as { structuredContent: Readonly<Record<string, readonly Record<string, unknown>[]>> };
-      return {
-        uris: listed['resources']!.map(({ uri }) => String(uri)),
-        templates: listed['resourceTemplates']!.map(({ uriTemplate }) => String(uriTemplate)),
-      };
-    } catch {
-      return NO_URIS;
-    }
+  async #listUris(ownTools: ResourceTools): Promise<ServerUris> {
+    const asked = ownTools
+      .get('list_resources')
+      ?.answer({}, (method, params) => this.connection.request(method, params));
+    const listed = (await asked?.catch(() => undefined)) as
+      { structuredContent?: unknown } | undefined;
+    return urisIn(this.server.name, listed?.structuredContent);
   }
 
   /** Rebuilds the table from the last listing, because tools may have been approved since then. */

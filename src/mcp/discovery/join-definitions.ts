@@ -1,4 +1,4 @@
-import { allowsPersona } from '../../capability/manifest/persona.js';
+import { allowsPersona } from '../../core/persona.js';
 import { conflictingCategories, dangerRank, strictest } from '../../core/enum-order.js';
 import { AccessMode, SideEffect } from '../../core/enums.js';
 import { canonicalJson } from '../../core/plain-data.js';

@@ -1,4 +1,3 @@
-import type { CapabilitySource, SourceTools } from '../../capability/state/capability-source.js';
 import { systemClock } from '../../core/clock.js';
 import { ToolError } from '../../core/errors.js';
 import { formatIssues, invalidArgument } from '../../core/issues.js';
@@ -8,8 +7,10 @@ import { compareText, describeValue } from '../../core/plain-data.js';
 import { withDeadline } from '../../execution/with-deadline.js';
 import type { ToolMetadataRegistry } from '../../registry/tool-metadata-registry.js';
 import type { Provider, ProviderFactory } from '../../providers/provider.js';
+import type { CapabilitySource, SourceTools } from '../../tool/capability-source.js';
 import type { ToolContext } from '../../tool/tool-options.js';
 import { isToolDefinition, type ToolDefinition } from '../../tool/tool-definition.js';
+import type { McpConnection } from '../connection/mcp-connection.js';
 import { loginFolder, loginsIn } from '../login/login-store.js';
 import type { LogInOptions } from '../login/server-login.js';
 import type { ServerListing } from '../pins/definition-changes.js';
@@ -209,12 +210,13 @@ export class McpDiscovery {
     params: Readonly<Record<string, unknown>>,
     signal?: AbortSignal,
   ): Promise<unknown> {
-    return this.#require(server).request(method, params, signal);
+    return this.#require(server).connection.request(method, params, signal);
   }
 
   /** Sets the least severe level of the log messages that servers send. */
-  setLogLevel(level: Parameters<DiscoveredServer['setLogLevel']>[0]): void {
-    for (const server of this.#active.values()) server.setLogLevel(level);
+  setLogLevel(level: Parameters<McpConnection['setLogLevel']>[0]): void {
+    for (const { connection } of this.#active.values())
+      void connection.setLogLevel(level).catch(() => undefined); // Set when it connects.
   }
 
   /**
@@ -280,7 +282,8 @@ export class McpDiscovery {
    * @throws ToolError `INVALID_ARGUMENT` for an unknown server.
    */
   async check(server: string | undefined, signal: AbortSignal): Promise<boolean> {
-    return this.#require(server).check(signal);
+    await this.#require(server).connection.ping(signal);
+    return true;
   }
 
   /**

@@ -6,13 +6,11 @@ import type { ToolTable } from './tool-table.js';
 
 export interface Listing extends RawListing {
   readonly ownTools: ResourceTools;
-  readonly uris: Omit<ServerUris, 'server'>;
+  readonly uris: ServerUris;
   readonly screened: ScreenedInstructions;
   /** Time at which the tools were listed, in milliseconds since 1970. */
   readonly at: number;
 }
-
-export const NO_URIS: Omit<ServerUris, 'server'> = { uris: [], templates: [] };
 
 export interface Failure {
   readonly error: unknown;

@@ -31,7 +31,7 @@ export const EMPTY_TABLE: ToolTable = Object.freeze({
 
 interface TableSources {
   readonly server: McpServerSettings;
-  readonly settings: McpSettings;
+  readonly settings: Pick<McpSettings, 'allowTools' | 'denyTools'>;
   readonly pins: PinGuard | undefined;
   readonly patternEngine?: PatternEngine | undefined;
   /** The names of all tools that the server lists, including those that the settings exclude. */
@@ -52,48 +52,99 @@ interface TableSources {
 }
 
 /**
- * Builds the table for a listing. An unchanged tool keeps its definition, so registries see no
- * change.
+ * Builds the table for a listing, in order. An unchanged tool keeps its definition, so registries see
+ * no change. An invalid tool is reported and doesn't affect the other tools.
+ *
+ * If two tools have the same name, the first is used, so that no later tool can take over the calls
+ * of an approved tool.
  */
 export async function buildTable(
   listing: readonly unknown[],
   before: ToolTable,
-  { server, settings, pins, patternEngine, call, names, ownTools, repeatsInHeaders }: TableSources,
+  sources: TableSources,
 ): Promise<ToolTable> {
-  const translated = translateListing(listing, server, settings, patternEngine, ownTools);
+  const { server, settings, pins, names } = sources;
   const tools = new Map<string, ToolDefinition>();
   const withheld = new Map<string, string>();
-  const findings: McpFinding[] = [...translated.findings, ...unmatched(server, names)];
-  for (const { toolName, options, raw } of translated.tools) {
+  const findings = [...unmatched(server, names)];
+  const taken = new Set<string>();
+  for (const raw of listing) {
+    const translated = translate(raw, sources);
+    const { toolName } = translated;
+    // A denied tool isn't reported.
+    if (toolName !== undefined && !isAllowed(toolName, server, settings)) continue;
+    findings.push(...findingsAbout(translated, server.name));
+    if ('refused' in translated) continue;
+    const { name } = translated;
     const find = (kind: McpFinding['kind'], message: string) =>
-      findings.push(findingOf(kind, server.name, message, toolName));
-    const wrongHeader = repeatsInHeaders ? wrongMirroredHeader(options.inputSchema) : undefined;
-    if (wrongHeader !== undefined) {
-      find('refused', wrongHeader);
+      findings.push(findingOf(kind, server.name, message, translated.toolName));
+    if (taken.has(name)) {
+      find(
+        'duplicate',
+        `Another tool of this server is already called ${name}, so this one isn't used.`,
+      );
       continue;
     }
+    taken.add(name);
     const answer = pins && (await askPins(pins, server.name, raw));
     if (answer?.ok === false) {
-      withheld.set(toolName, answer.reason);
+      withheld.set(translated.toolName, answer.reason);
       find('quarantined', answer.reason);
       continue;
     }
     try {
-      const digest = digestOf(options);
-      const known = before.tools.get(toolName);
-      const definition: ToolDefinition = defineTool({
-        ...options,
-        providers: [{ name: 'mcp', config: { server: server.name, tool: toolName, digest } }],
-        execute: (input: unknown, context: ToolContext) => call(toolName, input, context, digest),
-      });
-      served.add(definition);
-      tools.set(toolName, known && isSame(known, definition) ? known : definition);
+      tools.set(translated.toolName, define(translated, before, sources));
     } catch (error) {
       // Settings may be contradictory, such as read-only access for a tool that writes.
       find('refused', publicMessage(error));
     }
   }
   return Object.freeze({ tools, withheld, findings: Object.freeze(findings) });
+}
+
+function translate(raw: unknown, sources: TableSources): McpTranslation {
+  const { server, patternEngine, ownTools, repeatsInHeaders } = sources;
+  const isOwn = [...ownTools.values()].some((own) => own.raw === raw);
+  const translated = translateMcpTool(raw, isOwn ? withReading(server) : server, patternEngine);
+  if ('refused' in translated) return translated;
+  const { toolName, texts, options } = translated;
+  const refused = repeatsInHeaders ? wrongMirroredHeader(options.inputSchema) : undefined;
+  if (refused !== undefined) return { refused, toolName, texts };
+  if (!isOwn) return translated;
+  // A server can't set this mark on its own tools.
+  const offer = { offers: toolName, prefix: prefixOf(server) };
+  const mcp = { ...(options.metadata?.['mcp'] as object), ...offer };
+  return { ...translated, options: { ...options, metadata: { ...options.metadata, mcp } } };
+}
+
+function findingsAbout(translated: McpTranslation, server: string): readonly McpFinding[] {
+  const { toolName, texts = [] } = translated;
+  const problems = 'refused' in translated ? [translated.refused] : translated.changes;
+  const kind = 'refused' in translated ? 'refused' : 'changed';
+  return [
+    ...texts.map(({ rule, message, path, offset }) => {
+      const text = `The tool's text has ${message}. Review the definition before you approve calls.`;
+      return findingOf(rule, server, text, toolName, { path, offset });
+    }),
+    ...problems.map((problem) => findingOf(kind, server, problem, toolName)),
+  ];
+}
+
+/** @throws ToolError if the options contradict each other. */
+function define(
+  { toolName, options }: Extract<McpTranslation, { readonly options: unknown }>,
+  before: ToolTable,
+  { server, call }: TableSources,
+): ToolDefinition {
+  const digest = digestOf(options);
+  const definition: ToolDefinition = defineTool({
+    ...options,
+    providers: [{ name: 'mcp', config: { server: server.name, tool: toolName, digest } }],
+    execute: (input: unknown, context: ToolContext) => call(toolName, input, context, digest),
+  });
+  served.add(definition);
+  const known = before.tools.get(toolName);
+  return known && entryOf(known).digest === entryOf(definition).digest ? known : definition;
 }
 
 /** Definitions created from servers' listings. */
@@ -103,9 +154,6 @@ const served = new WeakSet<ToolDefinition>();
 export function isServed(tool: ToolDefinition): boolean {
   return served.has(tool);
 }
-
-const isSame = (one: ToolDefinition, other: ToolDefinition) =>
-  entryOf(one).digest === entryOf(other).digest;
 
 /**
  * Finds names and patterns in the settings that match none of a server's tools, because a misspelt
@@ -147,85 +195,12 @@ export function changeOf(
   { tools: before }: ToolTable,
   { tools: after }: ToolTable,
 ): McpChange | undefined {
-  const names = (
-    tools: ToolTable['tools'],
-    isOne: (tool: ToolDefinition, name: string) => boolean,
-  ) =>
-    [...tools]
-      .filter(([toolName, tool]) => isOne(tool, toolName))
-      .map(([, { name }]) => name)
-      .sort(compareText);
-  const added = names(after, (_, name) => !before.has(name));
-  const edited = names(after, (tool, name) => before.has(name) && before.get(name) !== tool);
-  const removed = names(before, (_, name) => !after.has(name));
+  const names = (tools: readonly (readonly [string, ToolDefinition])[]) =>
+    tools.map(([, { name }]) => name).sort(compareText);
+  const added = names([...after].filter(([key]) => !before.has(key)));
+  const edited = names([...after].filter(([key, tool]) => (before.get(key) ?? tool) !== tool));
+  const removed = names([...before].filter(([key]) => !after.has(key)));
   return added.length + edited.length + removed.length === 0
     ? undefined
     : { server, added, edited, removed };
-}
-
-/** A usable tool. `raw` is the unchanged definition from the server, and pins cover all of it. */
-type TranslatedTool = Extract<McpTranslation, { readonly options: unknown }> & {
-  readonly raw: unknown;
-};
-
-/**
- * Translates all tools of a listing that the settings allow, in order. An invalid tool is reported
- * and doesn't affect the other tools.
- *
- * If two tools have the same name, the first is used, so that no later tool can take over the calls
- * of an approved tool.
- */
-export function translateListing(
-  listing: readonly unknown[],
-  server: McpServerSettings,
-  settings: Pick<McpSettings, 'allowTools' | 'denyTools'>,
-  engine?: PatternEngine,
-  ownTools?: ResourceTools,
-): { readonly tools: readonly TranslatedTool[]; readonly findings: readonly McpFinding[] } {
-  const tools = new Map<string, TranslatedTool>();
-  const findings: McpFinding[] = [];
-  const own = new Set<unknown>([...(ownTools?.values() ?? [])].map(({ raw }) => raw));
-  for (const raw of listing) {
-    const translated = own.has(raw)
-      ? offering(server, translateMcpTool(raw, withReading(server), engine))
-      : translateMcpTool(raw, server, engine);
-    const { toolName } = translated;
-    // A denied tool isn't reported.
-    if (toolName !== undefined && !isAllowed(toolName, server, settings)) continue;
-    const find = (kind: McpFinding['kind'], message: string) =>
-      findings.push(findingOf(kind, server.name, message, toolName));
-    for (const { rule, message, path, offset } of translated.texts ?? []) {
-      const text = `The tool's text has ${message}. Review the definition before you approve calls.`;
-      findings.push(findingOf(rule, server.name, text, toolName, { path, offset }));
-    }
-    if ('refused' in translated) find('refused', translated.refused);
-    else if (tools.has(translated.name))
-      find('duplicate', `The server lists ${translated.name} twice. The first is used.`);
-    else {
-      tools.set(translated.name, Object.freeze({ ...translated, raw }));
-      for (const change of translated.changes) find('changed', change);
-    }
-  }
-  return Object.freeze({
-    tools: Object.freeze([...tools.values()]),
-    findings: Object.freeze(findings),
-  });
-}
-
-/**
- * Marks a tool of this program that gives access to resources or prompts. A server can't set this
- * mark on its own tools.
- */
-function offering(server: McpServerSettings, translated: McpTranslation): McpTranslation {
-  if ('refused' in translated) return translated;
-  const { metadata } = translated.options;
-  const mcp = {
-    ...(metadata?.['mcp'] as object),
-    offers: translated.toolName,
-    prefix: prefixOf(server),
-  };
-  return {
-    ...translated,
-    options: { ...translated.options, metadata: { ...metadata, mcp } },
-  };
 }

@@ -1,7 +1,6 @@
-import type { Clock } from '../../core/clock.js';
 import { ToolError } from '../../core/errors.js';
-import { withDeadline } from '../../execution/with-deadline.js';
 import { listen } from '../../host/listen.js';
+import { inTime } from './server-errors.js';
 
 /** The local server to which the browser is redirected after a login. */
 interface Callback {
@@ -14,11 +13,7 @@ interface Callback {
    */
   answer(
     send: () => void | Promise<void>,
-    limits: {
-      readonly clock: Clock;
-      readonly timeoutMs: number;
-      readonly signal: AbortSignal | undefined;
-    },
+    limits: Parameters<typeof inTime>[0],
   ): Promise<URLSearchParams>;
   close(): Promise<void>;
 }
@@ -52,26 +47,23 @@ export async function openCallback(state: string, port: number): Promise<Callbac
   });
   return {
     address: `${server.url}${PATH}`,
-    answer: async (send, limits) => {
-      const { timeoutMs } = limits;
-      // `send` may not resolve until the user has logged in, so both are awaited.
-      const settled = await withDeadline(
-        () => Promise.race([taken, Promise.resolve(send()).then(() => taken)]),
+    // `send` may not resolve until the user has logged in, so both are awaited.
+    answer: (send, limits) =>
+      inTime(
         limits,
-      );
-      if (settled.kind === 'returned') return settled.value;
-      if (settled.kind === 'threw') throw settled.error;
-      if (settled.kind === 'timeout')
-        throw new ToolError(
-          'TIMEOUT',
-          `Nobody logged in within ${Math.round(timeoutMs / 1_000)} seconds. Log in again.`,
-          { details: { timeoutMs } },
-        );
-      throw new ToolError('ABORTED', 'The login was aborted.');
-    },
+        () => nobody(limits.timeoutMs),
+        () => Promise.race([taken, Promise.resolve(send()).then(() => taken)]),
+      ),
     close: () => server.close(),
   };
 }
+
+const nobody = (timeoutMs: number) =>
+  new ToolError(
+    'TIMEOUT',
+    `Nobody logged in within ${Math.round(timeoutMs / 1_000)} seconds. Log in again.`,
+    { details: { timeoutMs } },
+  );
 
 function page(status: number, sentence: string): Response {
   const headers = {

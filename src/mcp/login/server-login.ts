@@ -1,3 +1,4 @@
+import { without } from '../../core/plain-data.js';
 import { randomBytes } from 'node:crypto';
 import type * as McpClient from '@modelcontextprotocol/client';
 import type {
@@ -23,7 +24,6 @@ import {
   type McpOAuthSettings,
   type McpTransportSettings,
 } from '../settings/transport-settings.js';
-import { without } from '../settings/tool-settings.js';
 import { openCallback } from './callback.js';
 import { inTime, labelOf, loginNeeded, unavailable } from './server-errors.js';
 import { checkedAddress } from './checked-address.js';
@@ -252,10 +252,20 @@ export class ServerLogin implements AuthProvider {
 
   async #authorize(options: Partial<McpClient.AuthOptions>): Promise<void> {
     try {
-      await this.#auth(this.#provider(), options);
+      await this.#auth({ ...this.#provider(), ...(await this.#signing()) }, options);
     } catch (error) {
       throw this.#readable(error);
     }
+  }
+
+  /** Returns how the program proves itself with its private key, if it has one. */
+  async #signing(): Promise<Pick<OAuthClientProvider, 'addClientAuthentication'>> {
+    const { clientId = '', clientKeyEnv, signingAlgorithm: alg = 'ES256' } = this.#oauth;
+    if (clientKeyEnv === undefined) return {};
+    const { createPrivateKeyJwtAuth } = await this.#options.sdk();
+    const privateKey = this.#secret(clientKeyEnv);
+    const signed = { issuer: clientId, subject: clientId, privateKey, alg };
+    return { addClientAuthentication: createPrivateKeyJwtAuth(signed) };
   }
 
   async #auth(

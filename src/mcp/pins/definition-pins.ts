@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { shownPath } from '../../capability/manifest/manifest-files.js';
 import { ToolError } from '../../core/errors.js';
+import { shownPath } from '../../host/shown-path.js';
 import { checkOptions, type FieldsOf } from '../../core/options.js';
 import { findingsOf, type PinFinding, type ServerListing } from './definition-changes.js';
 import { writeLockFile, readLockFile, readLockText } from './lock-file.js';

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { readFile, rename, rm, writeFile } from 'node:fs/promises';
-import { shownPath } from '../../capability/manifest/manifest-files.js';
 import { ToolError } from '../../core/errors.js';
-import { isPlainObject } from '../../core/plain-data.js';
-import { keyOf, pinOf, sortedPins, type PinTable } from './pin.js';
+import { canonicalJson, isPlainObject } from '../../core/plain-data.js';
+import { shownPath } from '../../host/shown-path.js';
+import { keyOf, pinOf, type PinTable } from './pin.js';
 
 /** Version of the file format. */
 const VERSION = 1;
@@ -52,19 +52,12 @@ export async function writeLockFile(file: string, pins: PinTable): Promise<strin
  */
 function lockTextOf(pins: PinTable): string {
   const servers: Record<string, Record<string, unknown>> = Object.create(null) as never;
-  for (const { server, tool, digest, definition } of sortedPins(pins)) {
+  for (const { server, tool, digest, definition } of pins.values()) {
     servers[server] ??= Object.create(null) as Record<string, unknown>;
-    servers[server][tool] = { definition: sorted(definition), digest: ALGORITHM + digest };
+    servers[server][tool] = { definition, digest: ALGORITHM + digest };
   }
-  return `${JSON.stringify({ servers, version: VERSION }, null, 2)}\n`;
-}
-
-/** Returns plain data with the keys of all objects sorted. */
-function sorted(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(sorted);
-  if (!isPlainObject(value)) return value;
-  const keys = Object.keys(value).sort();
-  return Object.fromEntries(keys.map((key) => [key, sorted(value[key])]));
+  const sorted: unknown = JSON.parse(canonicalJson({ servers, version: VERSION }));
+  return `${JSON.stringify(sorted, null, 2)}\n`;
 }
 
 /**

@@ -2,7 +2,6 @@ import { expectedGot } from '../../core/issues.js';
 import {
   canonicalJson,
   cloneFrozen,
-  compareText,
   describeValue,
   digestOf,
   isPlainObject,
@@ -76,11 +75,4 @@ export type PinTable = Map<string, Pin>;
 /** Returns the key for a server's tool. */
 export function keyOf(server: string, tool: string): string {
   return JSON.stringify([server, tool]);
-}
-
-/** Returns all pins, sorted by server and then by tool. */
-export function sortedPins(pins: PinTable): readonly Pin[] {
-  return [...pins.values()].sort(
-    (a, b) => compareText(a.server, b.server) || compareText(a.tool, b.tool),
-  );
 }

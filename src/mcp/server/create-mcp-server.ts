@@ -14,8 +14,8 @@ import type { OnElicit } from '../connection/elicitation.js';
 import { Connection } from './connection.js';
 import { HttpFace, listenHttp } from './http-face.js';
 import { ownOutput } from './own-output.js';
-import { Relay } from './relay.js';
 import { RelayedCalls } from './relayed-calls.js';
+import { RelayedLists } from './relayed-lists.js';
 import { onClose, Relays, type Changed } from './relays.js';
 import { contextOf, ownerOf } from './request-context.js';
 import { ServedTools } from './served-tools.js';
@@ -264,8 +264,8 @@ class ToolServer implements McpToolServer {
         contextOf(sdk, options, request).principal ?? ownerOf(options, request.http?.authInfo),
     });
     const calls = new ToolCalls({ sdk, executor: this.#executor, codec, running });
-    const relay = new Relay(sdk, options, tools, calls);
-    const relays = new Relays(relay, options, running, (what) => this.#tell(what));
+    const lists = new RelayedLists(sdk, options, tools, calls);
+    const relays = new Relays(lists, options.discovery, running, (what) => this.#tell(what));
     const warnAlone = once(() => options.onError?.(new Error(NO_CONVERSATION)));
     const parts = { sdk, options, tools, calls, relays, codec, warnAlone };
     const connect = (lasts: boolean) => {
@@ -279,15 +279,11 @@ class ToolServer implements McpToolServer {
   }
 
   #keepTold(server: Server): void {
-    const tell = async (what: Changed) => {
-      try {
-        if (what === 'tools') await server.sendToolListChanged();
-        else if (what === 'resources') await server.sendResourceListChanged();
-        else await server.sendPromptListChanged();
-      } catch {
-        // The client may be gone, or was never told of such a list.
-      }
-    };
+    const tell = (what: Changed) =>
+      // The client may be gone, or was never told of such a list.
+      void server
+        .notification({ method: `notifications/${what}/list_changed` })
+        .catch(() => undefined);
     this.#told.add(tell);
     onClose(server, () => void this.#told.delete(tell));
   }
@@ -298,15 +294,8 @@ class ToolServer implements McpToolServer {
     options: CheckedServerOptions,
   ): HttpFace {
     const face = new HttpFace(sdk, options, connect, (name) => this.#tools.inputSchemaOf(name));
-    const tell = (what: Changed) => face.tellChange(what);
-    this.#told.add(tell);
-    const close = face.close.bind(face);
-    return Object.assign(face, {
-      close: () => {
-        this.#told.delete(tell);
-        return close();
-      },
-    });
+    this.#told.add((what) => face.tellChange(what));
+    return face;
   }
 }
 

@@ -1,21 +1,19 @@
 import type {
   CompleteRequest,
-  CompleteResult,
+  ListResourcesResult,
   LoggingLevel,
-  Resource,
-  ResourceTemplateType,
   Server,
   ServerCapabilities,
   ServerContext,
 } from '@modelcontextprotocol/server';
 import type { ServerMessage } from '../discovery/discovery-options.js';
-import type { Asked, Relay } from './relay.js';
-import { RelayedPrompts } from './relayed-prompts.js';
-import { RelayedResources } from './relayed-resources.js';
+import type { Asked, Item, RelayedLists } from './relayed-lists.js';
 import type { RelayedCalls } from './relayed-calls.js';
-import type { CheckedServerOptions, ServersBehind } from './server-options.js';
+import type { ServersBehind } from './server-options.js';
 import { serverOf } from './served-tools.js';
 import type { By } from './tool-calls.js';
+
+type CompleteParams = CompleteRequest['params'];
 
 /** A list that a client can be told has changed. */
 export type Changed = 'tools' | 'resources' | 'prompts';
@@ -25,37 +23,66 @@ const LEVELS: readonly LoggingLevel[] = [
   ...(['alert', 'emergency'] as const),
 ];
 
+type Handler = (params: Item, by: Asked, client: Server) => unknown;
+
+/** A client that wants to know when a resource is updated. */
+interface Subscription {
+  readonly client: Server;
+  /** The URI under which the client knows the resource. */
+  readonly served: string;
+  readonly server: string;
+  readonly uri: string;
+}
+
 /**
  * Forwards all but tools from the servers behind this one to clients: resources, prompts,
  * completions, updates of resources, log messages and instructions. Only resources and prompts are
  * available without the option `discovery`.
  */
 export class Relays {
-  readonly #relay: Relay;
+  readonly #lists: RelayedLists;
   readonly #behind: ServersBehind | undefined;
-  readonly #resources: RelayedResources;
-  readonly #prompts: RelayedPrompts;
   readonly #running: RelayedCalls;
   readonly #tell: (what: Changed) => void;
-  /** Functions that tell clients that a resource was updated, by server and URI. */
-  readonly #subscribers = new Map<string, Set<() => void>>();
+  readonly #subscriptions = new Set<Subscription>();
   /** The log levels that clients have set. */
   readonly #levels = new Map<Server, LoggingLevel>();
-  readonly #stop: () => void;
+  readonly #stop: (() => void) | undefined;
+  /** The methods of each capability. */
+  readonly #handlers: Readonly<Record<string, Readonly<Record<string, Handler>>>> = {
+    resources: {
+      'resources/list': async (_, by) => ({ resources: await this.#lists.resources(by) }),
+      'resources/templates/list': async (_, by) => ({
+        resourceTemplates: await this.#lists.templates(by),
+      }),
+      'resources/read': ({ uri }, by) => this.#lists.read(String(uri), by),
+    },
+    subscribe: {
+      'resources/subscribe': ({ uri }, by, client) => this.#subscribe(String(uri), by, client),
+      'resources/unsubscribe': ({ uri }, _, client) => this.#unsubscribe(client, uri),
+    },
+    prompts: {
+      'prompts/list': async (_, by) => ({ prompts: await this.#lists.prompts(by) }),
+      'prompts/get': ({ name, arguments: values = {} }, by) =>
+        this.#lists.getPrompt(String(name), values, by),
+    },
+    completions: {
+      'completion/complete': (params, by) => this.#complete(params as CompleteParams, by),
+    },
+    logging: { 'logging/setLevel': ({ level }, _, client) => this.#setLevel(client, level) },
+  };
 
   constructor(
-    relay: Relay,
-    { discovery, names }: CheckedServerOptions,
+    lists: RelayedLists,
+    behind: ServersBehind | undefined,
     running: RelayedCalls,
     tell: (what: Changed) => void,
   ) {
-    this.#relay = relay;
-    this.#behind = discovery;
+    this.#lists = lists;
+    this.#behind = behind;
     this.#running = running;
     this.#tell = tell;
-    this.#resources = new RelayedResources(relay);
-    this.#prompts = new RelayedPrompts(relay, names);
-    this.#stop = discovery?.onMessage((message) => this.#take(message)) ?? (() => undefined);
+    this.#stop = behind?.onMessage((message) => this.#take(message));
   }
 
   get instructions(): readonly string[] {
@@ -64,120 +91,89 @@ export class Relays {
     );
   }
 
-  get capabilities(): Pick<
-    ServerCapabilities,
-    'resources' | 'prompts' | 'completions' | 'logging'
-  > {
-    const behind = this.#behind;
-    const has = (offer: 'resources' | 'prompts') =>
-      behind?.awaits(offer) === true || this.#relay.tools.offering(`list_${offer}`).length > 0;
-    const isLive = behind !== undefined;
+  get capabilities(): ServerCapabilities {
+    const isLive = this.#behind !== undefined;
+    const [resources, prompts] = (['resources', 'prompts'] as const).map(
+      (offer) => this.#behind?.awaits(offer) === true || this.#lists.has(offer),
+    );
     return {
-      ...(has('resources') && {
-        resources: isLive ? { subscribe: true, listChanged: true } : {},
-      }),
-      ...(has('prompts') && { prompts: isLive ? { listChanged: true } : {} }),
-      ...(isLive && (has('resources') || has('prompts')) && { completions: {} }),
+      ...(resources && { resources: isLive ? { subscribe: true, listChanged: true } : {} }),
+      ...(prompts && { prompts: isLive ? { listChanged: true } : {} }),
+      ...(isLive && (resources || prompts) && { completions: {} }),
       ...(isLive && { logging: {} }),
     };
   }
 
   /** Answers a client's requests. */
-  serve(server: Server, byOf: (request: ServerContext) => By): void {
-    const asked = (request: ServerContext): Asked => ({ ...byOf(request), request });
+  serve(client: Server, byOf: (request: ServerContext) => By): void {
     const { capabilities } = this;
-    if ('resources' in capabilities) this.#serveResources(server, asked);
-    if ('prompts' in capabilities) {
-      server.setRequestHandler('prompts/list', async (_, request) => ({
-        prompts: await this.#prompts.list(asked(request)),
-      }));
-      server.setRequestHandler('prompts/get', ({ params }, request) =>
-        this.#prompts.get(params.name, params.arguments ?? {}, asked(request)),
-      );
-    }
-    if ('completions' in capabilities)
-      server.setRequestHandler('completion/complete', ({ params }, request) =>
-        this.#complete(params, asked(request)),
-      );
-    if ('logging' in capabilities) this.#serveLogLevels(server);
+    const offered: Item = { ...capabilities, subscribe: capabilities.resources?.subscribe };
+    for (const [capability, handlers] of Object.entries(this.#handlers))
+      for (const [method, answer] of offered[capability] ? Object.entries(handlers) : [])
+        client.setRequestHandler(
+          method as 'resources/list',
+          ({ params = {} }, request) =>
+            answer(params, { ...byOf(request), request }, client) as ListResourcesResult,
+        );
+    onClose(client, () => {
+      this.#levels.delete(client);
+      void this.#unsubscribe(client).catch(() => undefined); // The server may be gone.
+    });
   }
 
   close(): void {
-    this.#stop();
+    this.#stop?.();
   }
 
-  #serveResources(server: Server, asked: (request: ServerContext) => Asked): void {
-    server.setRequestHandler('resources/list', async (_, request) => ({
-      resources: (await this.#resources.list(asked(request))) as Resource[],
-    }));
-    server.setRequestHandler('resources/templates/list', async (_, request) => ({
-      resourceTemplates: (await this.#resources.listTemplates(
-        asked(request),
-      )) as ResourceTemplateType[],
-    }));
-    server.setRequestHandler('resources/read', ({ params }, request) =>
-      this.#resources.read(params.uri, asked(request)),
-    );
-    if (this.#behind === undefined) return;
-    const own = new Map<string, () => Promise<void>>();
-    const leave = async (uri: string) => {
-      const stop = own.get(uri);
-      own.delete(uri);
-      await stop?.();
-      return {};
-    };
-    server.setRequestHandler('resources/subscribe', async ({ params: { uri } }, request) => {
-      if (!own.has(uri)) own.set(uri, await this.#subscribe(uri, server, asked(request)));
-      return {};
-    });
-    server.setRequestHandler('resources/unsubscribe', ({ params: { uri } }) => leave(uri));
-    onClose(server, () => void Promise.allSettled([...own.keys()].map(leave)));
+  #subscribersOf(server: string, uri: unknown): readonly Subscription[] {
+    return [...this.#subscriptions].filter((each) => each.server === server && each.uri === uri);
   }
 
-  /** Subscribes a client to a resource. Returns a function that ends the subscription. */
-  async #subscribe(served: string, client: Server, by: Asked): Promise<() => Promise<void>> {
-    const { entry, server, uri } = await this.#resources.owner(served, by);
-    if (await this.#relay.isDenied(entry, by, { uri })) throw this.#relay.notFound(served);
-    const key = JSON.stringify([server, uri]);
-    const tell = () => void client.sendResourceUpdated({ uri: served }).catch(() => undefined); // The client may be gone.
-    const others = this.#subscribers.get(key) ?? new Set();
-    this.#subscribers.set(key, others.add(tell));
-    const behind = this.#behind!;
-    if (others.size === 1) await behind.request(server, 'resources/subscribe', { uri });
-    return async () => {
-      others.delete(tell);
-      if (others.size === 0) await behind.request(server, 'resources/unsubscribe', { uri });
-    };
+  async #subscribe(served: string, by: Asked, client: Server): Promise<object> {
+    const { entry, own: uri } = await this.#lists.resource(served, by);
+    if (await this.#lists.isDenied(entry, by, { uri })) throw this.#lists.notFound(served);
+    const server = serverOf(entry);
+    const others = this.#subscribersOf(server, uri);
+    if (others.some((each) => each.client === client && each.served === served)) return {};
+    this.#subscriptions.add({ client, served, server, uri });
+    if (others.length === 0) await this.#behind!.request(server, 'resources/subscribe', { uri });
+    return {};
   }
 
-  async #complete(params: CompleteRequest['params'], by: Asked): Promise<CompleteResult> {
+  /** Ends a client's subscription, or all of them if no URI is given. */
+  async #unsubscribe(client: Server, served?: unknown): Promise<object> {
+    for (const each of [...this.#subscriptions]) {
+      if (each.client !== client || (served ?? each.served) !== each.served) continue;
+      const { server, uri } = each;
+      this.#subscriptions.delete(each);
+      if (this.#subscribersOf(server, uri).length === 0)
+        await this.#behind!.request(server, 'resources/unsubscribe', { uri });
+    }
+    return {};
+  }
+
+  async #complete(params: CompleteParams, by: Asked): Promise<object> {
     const { ref } = params;
-    const { entry, ownRef } = await this.#ownerOf(ref, by);
-    if (await this.#relay.isDenied(entry, by)) return { completion: { values: [] } };
-    const asked = { ...params, ref: ownRef };
+    const { entry, own } =
+      ref.type === 'ref/prompt'
+        ? this.#lists.prompt(ref.name, by)
+        : await this.#lists.resource(ref.uri, by);
+    if (await this.#lists.isDenied(entry, by)) return { completion: { values: [] } };
+    const asked = {
+      ...params,
+      ref: ref.type === 'ref/prompt' ? { ...ref, name: own } : { ...ref, uri: own },
+    };
     const { signal } = by.request.mcpReq;
     const request = this.#behind!.request(serverOf(entry), 'completion/complete', asked, signal);
-    return (await request) as CompleteResult;
-  }
-
-  async #ownerOf(ref: CompleteRequest['params']['ref'], by: Asked) {
-    if (ref.type === 'ref/prompt') {
-      const { entry, own } = this.#prompts.owner(ref.name, by);
-      return { entry, ownRef: { ...ref, name: own } };
-    }
-    const { entry, uri } = await this.#resources.owner(ref.uri, by);
-    return { entry, ownRef: { ...ref, uri } };
+    return (await request) as object;
   }
 
   /** The servers get the lowest level of all clients. Each client gets the levels that it wants. */
-  #serveLogLevels(server: Server): void {
-    server.setRequestHandler('logging/setLevel', ({ params: { level } }) => {
-      this.#levels.set(server, level);
-      const lowest = LEVELS.find((each) => [...this.#levels.values()].includes(each));
-      this.#behind!.setLogLevel(lowest ?? level);
-      return {};
-    });
-    onClose(server, () => void this.#levels.delete(server));
+  #setLevel(client: Server, level: unknown): object {
+    this.#levels.set(client, level as LoggingLevel);
+    const wanted = [...this.#levels.values()];
+    this.#behind!.setLogLevel(LEVELS.find((each) => wanted.includes(each))!);
+    return {};
   }
 
   #take({ server, method, params }: ServerMessage): void {
@@ -188,7 +184,8 @@ export class Relays {
         const wanted = this.#levels.get(client as Server);
         return wanted === undefined || LEVELS.indexOf(level) >= LEVELS.indexOf(wanted);
       });
-    for (const tell of this.#subscribers.get(JSON.stringify([server, params['uri']])) ?? []) tell();
+    for (const { client, served } of this.#subscribersOf(server, params['uri']))
+      void client.sendResourceUpdated({ uri: served }).catch(() => undefined); // The client may be gone.
   }
 }
 

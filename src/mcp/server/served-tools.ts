@@ -1,6 +1,6 @@
 import type { CallToolResult, Tool } from '@modelcontextprotocol/server';
 import { z } from 'zod';
-import { allowsPersona } from '../../capability/manifest/persona.js';
+import { allowsPersona } from '../../core/persona.js';
 import { Priority } from '../../core/enums.js';
 import { once } from '../../core/options.js';
 import { compareText, isPlainObject } from '../../core/plain-data.js';

@@ -10,7 +10,7 @@ import type {
 import type * as McpStdioSdk from '@modelcontextprotocol/server/stdio';
 import { randomUUID } from 'node:crypto';
 import { isToolError } from '../../core/errors.js';
-import { digestOf, isPlainObject } from '../../core/plain-data.js';
+import { digestOf, isPlainObject, without } from '../../core/plain-data.js';
 import { publicMessage } from '../../core/public-message.js';
 import type { ToolExecutor } from '../../execution/tool-executor.js';
 import type { Pending, PendingApproval, PendingQuestion, ToolOutcome } from '../../safety/calls.js';
@@ -331,12 +331,8 @@ function relayProgress(
           ? told
           : { message: told };
     const { progress = Math.max(last, 0) + 1, total, message } = parts as Partial<McpProgress>;
-    last = Number.isFinite(progress) && progress > last ? progress : last + LEAST_STEP;
-    const next: McpProgress = {
-      progress: last,
-      ...(Number.isFinite(total) && { total }),
-      ...(typeof message === 'string' && { message: message.slice(0, LONGEST_MESSAGE) }),
-    };
+    last = progress > last ? progress : last + LEAST_STEP;
+    const next = without({ progress: last, total, message: message?.slice(0, LONGEST_MESSAGE) });
     sent = sent.then(() => send(next)).catch(() => undefined); // The client may be gone.
   });
   return () => {

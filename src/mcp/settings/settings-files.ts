@@ -1,20 +1,20 @@
+import { invalidArgument, refusal } from '../../core/issues.js';
 import { isPlainObject, mapValues } from '../../core/plain-data.js';
 
-type Values = Readonly<Record<string, unknown>>;
+export type Values = Readonly<Record<string, unknown>>;
 
 /** A settings file, with its servers under the key `servers`. */
 interface SettingsFile {
-  readonly values: Values;
+  readonly written: Values;
   /** True for a file of another program, which is enabled unless it says otherwise. */
   readonly isForeign: boolean;
 }
 
 /** The keys under which programs name their servers. */
-export const CONTAINERS = ['mcpServers', 'servers', 'context_servers', 'mcp'];
+const CONTAINERS = ['mcpServers', 'servers', 'context_servers', 'mcp'];
 
 /**
  * Finds the servers in a settings file, and converts what only one program writes in its own way.
- * Returns `undefined` if the file names no servers.
  *
  * | key | program |
  * |---|---|
@@ -25,26 +25,35 @@ export const CONTAINERS = ['mcpServers', 'servers', 'context_servers', 'mcp'];
  * | `mcp` | opencode |
  *
  * @param isOwn Returns true for the name of a setting of this library.
+ * @throws ToolError `INVALID_ARGUMENT` if the file contains something else.
  */
-export function settingsFile(
-  given: Values,
-  isOwn: (key: string) => boolean,
-): SettingsFile | undefined {
-  const { mcp, ...rest } = given;
-  for (const key of ['mcpServers', 'mcp_servers'])
-    if (key in rest) {
-      const { [key]: servers, ...others } = rest;
-      return { values: { ...others, servers: chosen(servers, mcp) }, isForeign: true };
-    }
-  if ('servers' in rest) return { values: rest, isForeign: !Object.keys(rest).some(isOwn) };
-  const { context_servers: ofZed, ...others } = rest;
-  if (ofZed !== undefined)
-    return { values: { ...others, servers: eachServer(ofZed, fromZed) }, isForeign: true };
-  if (!isPlainObject(mcp)) return undefined;
-  const servers = isPlainObject(mcp['servers']) ? mcp['servers'] : mcp;
-  if (!Object.values(servers).some(isServer)) return undefined;
-  return { values: { ...rest, servers: eachServer(servers, fromOpencode) }, isForeign: true };
+export function serversIn(input: unknown, isOwn: (key: string) => boolean): SettingsFile {
+  if (!isPlainObject(input)) throw invalidArgument('MCP settings as an object', input);
+  const { mcp, mcpServers, mcp_servers: alias, context_servers: ofZed, ...rest } = input;
+  const ofMost = mcpServers ?? alias;
+  const foreign = (servers: unknown) => ({ written: { ...rest, servers }, isForeign: true });
+  if (ofMost !== undefined) return foreign(chosen(ofMost, mcp));
+  if (rest['servers'] !== undefined)
+    return {
+      written: rest,
+      isForeign: !Object.keys(rest).some(
+        (key) => key !== 'servers' && key !== 'inputs' && isOwn(key),
+      ),
+    };
+  if (ofZed !== undefined) return foreign(eachServer(ofZed, fromZed));
+  const own = isPlainObject(mcp) ? (mcp['servers'] ?? mcp) : {};
+  if (Object.values(own).some(isServer)) return foreign(eachServer(own, fromOpencode));
+  const found = Object.keys(input).filter((key) => !isOwn(key));
+  if (found.length === 0) return { written: input, isForeign: false };
+  throw refusal('Invalid MCP settings', [
+    {
+      path: [],
+      message: `No servers are named here. Expected one of ${quoted(CONTAINERS)}, found ${quoted(found.slice(0, 10))}.`,
+    },
+  ]);
 }
+
+const quoted = (keys: readonly string[]) => keys.map((key) => JSON.stringify(key)).join(', ');
 
 const isServer = (value: unknown) =>
   isPlainObject(value) && ['command', 'url', 'type', 'enabled'].some((key) => key in value);

@@ -166,6 +166,8 @@ export const loginFields = once(() =>
     grant: z.enum(['authorization_code', 'client_credentials']).default('authorization_code'),
     clientId: label(),
     clientSecretEnv: unseen('the name of a variable', variableOf),
+    clientKeyEnv: unseen('the name of a variable', variableOf),
+    signingAlgorithm: label(),
     clientMetadataUrl: webAddress().optional(),
     issuer: webAddress().optional(),
     scopes: scopes().transform((list) => list ?? []),
@@ -178,14 +180,18 @@ const loginSchema = once(() =>
     // The settings must name the issuer that gets the secret.
     // Otherwise the MCP server could send the secret anywhere.
     .refine(
-      ({ clientSecretEnv, issuer, clientId }) =>
-        clientSecretEnv === undefined || (issuer !== undefined && clientId !== undefined),
+      ({ clientSecretEnv, clientKeyEnv, issuer, clientId }) =>
+        (clientSecretEnv ?? clientKeyEnv) === undefined ||
+        (issuer !== undefined && clientId !== undefined),
       { path: ['issuer'], error: 'an issuer and a client_id together with client_secret_env' },
     )
     .refine(
-      ({ grant, clientSecretEnv }) =>
-        grant !== 'client_credentials' || clientSecretEnv !== undefined,
-      { path: ['clientSecretEnv'], error: 'client_secret_env with the grant client_credentials' },
+      ({ grant, clientSecretEnv, clientKeyEnv }) =>
+        grant !== 'client_credentials' || (clientSecretEnv ?? clientKeyEnv) !== undefined,
+      {
+        path: ['clientSecretEnv'],
+        error: 'client_secret_env or client_key_env with the grant client_credentials',
+      },
     ),
 );
 

@@ -1,4 +1,4 @@
-import { without, type Without } from '../../core/plain-data.js';
+import { without } from '../../core/plain-data.js';
 import { SideEffect } from '../../core/enums.js';
 import { matchesPattern } from '../../safety/name-pattern.js';
 import type { ToolOptions } from '../../tool/tool-options.js';
@@ -87,18 +87,13 @@ export function withReading<S extends ToolWords & { readonly trusted: boolean }>
       };
 }
 
-/** Returns the name that the settings give a tool, or the name at the server. */
-export function renamed(tools: readonly McpToolSetting[], toolName: string): string {
-  return (
-    matching(tools, toolName).findLast(({ rename }) => rename !== undefined)?.rename ?? toolName
-  );
-}
-
-/** Returns true if the last matching setting disables the tool. */
-export function isDisabled(tools: readonly McpToolSetting[], toolName: string): boolean {
-  return (
-    matching(tools, toolName).findLast(({ disabled }) => disabled !== undefined)?.disabled === true
-  );
+/** Returns what the last matching pattern says about a tool. */
+export function lastSaid<K extends 'disabled' | 'rename'>(
+  tools: readonly McpToolSetting[],
+  toolName: string,
+  key: K,
+): McpToolSetting[K] | undefined {
+  return matching(tools, toolName).findLast((each) => each[key] !== undefined)?.[key];
 }
 
 /** Returns the settings whose patterns match a name. */
@@ -115,14 +110,4 @@ function withOverrides(earlier: McpToolOverrides, later: McpToolOverrides): McpT
     return { ...earlier, ...later };
   const { accessMode: _, sideEffects: __, ...rest } = earlier;
   return { ...rest, ...later };
-}
-
-export { without };
-
-/** Returns the named members of an object without the undefined ones. */
-export function picked<T extends object, K extends keyof T>(
-  object: T,
-  keys: readonly K[],
-): Without<Pick<T, K>> {
-  return without(Object.fromEntries(keys.map((key) => [key, object[key]])) as Pick<T, K>);
 }

@@ -1,7 +1,7 @@
 import { ToolError, type Issue } from '../../core/errors.js';
 import { expectedGot, refusal } from '../../core/issues.js';
 import type { ServerValues } from './settings-schema.js';
-import { without } from './tool-settings.js';
+import { without } from '../../core/plain-data.js';
 
 /**
  * Settings for reaching a server. `${NAME}` in a value is replaced by an environment variable; see
@@ -52,6 +52,14 @@ export interface McpOAuthSettings {
   readonly clientId?: string;
   /** The environment variable that contains the program's secret. @default the program has none */
   readonly clientSecretEnv?: string;
+  /**
+   * The environment variable that contains the program's private key (PEM), which signs its requests
+   * for tokens in place of a secret.
+   * @default the program has none
+   */
+  readonly clientKeyEnv?: string;
+  /** The algorithm of the signature. @default ES256 */
+  readonly signingAlgorithm?: string;
   /**
    * The URL of a document that describes this program, for authorization servers that read it.
    * @default none

@@ -1,6 +1,5 @@
 import type { ContentBlock } from '@modelcontextprotocol/server';
-import { isPlainObject } from '../../core/plain-data.js';
-import { without } from '../settings/tool-settings.js';
+import { isPlainObject, without } from '../../core/plain-data.js';
 import {
   audio,
   describePart,

@@ -1,7 +1,7 @@
+import { isPlainObject, without } from '../../core/plain-data.js';
 import { LIMITS } from '../../core/limits.js';
 import { publicMessage } from '../../core/public-message.js';
 import { withoutHidden } from '../../core/visible-text.js';
-import { without } from '../settings/tool-settings.js';
 
 /** Returns true for a text with invisible characters or characters that reverse its direction. */
 export function hasHidden(text: string): boolean {
@@ -29,6 +29,15 @@ export function quoted(name: string): string {
 export function labelOf(value: unknown): string | undefined {
   if (typeof value !== 'string' || value.length > LIMITS.labelLength) return undefined;
   return cleanText(value, LIMITS.labelLength) || undefined;
+}
+
+/** Returns the objects in a list that a server sent. */
+export function itemsIn(
+  value: unknown,
+  field: string,
+): readonly Readonly<Record<string, unknown>>[] {
+  const items = isPlainObject(value) ? value[field] : undefined;
+  return Array.isArray(items) ? items.filter(isPlainObject) : [];
 }
 
 /** A problem or suspicion about a server or its tools. */

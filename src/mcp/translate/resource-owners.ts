@@ -1,3 +1,4 @@
+import { itemsIn } from './foreign-text.js';
 import { isMadeBy } from './uri-template.js';
 
 /** The URIs and URI templates that a server lists. */
@@ -5,6 +6,13 @@ export interface ServerUris {
   readonly server: string;
   readonly uris: readonly string[];
   readonly templates: readonly string[];
+}
+
+/** Returns the URIs and templates in a server's answer to `list_resources`. */
+export function urisIn(server: string, value: unknown): ServerUris {
+  const uris = itemsIn(value, 'resources').map(({ uri }) => String(uri));
+  const templates = itemsIn(value, 'resourceTemplates').map((item) => String(item['uriTemplate']));
+  return { server, uris, templates };
 }
 
 /**

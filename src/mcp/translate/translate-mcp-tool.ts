@@ -1,10 +1,15 @@
-import { authOptions } from '../../capability/manifest/define-entry.js';
-import { allowsPersona } from '../../capability/manifest/persona.js';
+import { allowsPersona } from '../../core/persona.js';
 import { AccessMode, SideEffect } from '../../core/enums.js';
 import { isToolError } from '../../core/errors.js';
 import { expectedGot } from '../../core/issues.js';
 import { LIMITS } from '../../core/limits.js';
-import { cloneFrozen, describeValue, isPlainObject, type Json } from '../../core/plain-data.js';
+import {
+  cloneFrozen,
+  describeValue,
+  isPlainObject,
+  type Json,
+  without,
+} from '../../core/plain-data.js';
 import { axesFromAnnotations, type AnnotatedAxes } from '../../interop/export/to-mcp-tools.js';
 import type { PatternEngine } from '../../json-schema/compile-json-schema.js';
 import { boundInput } from '../../tool/bound-input.js';
@@ -13,7 +18,7 @@ import { poisonedTexts, type PoisonedText } from '../../core/poisoned-text.js';
 import type { ToolAuth, ToolOptions } from '../../tool/tool-options.js';
 import type { JsonSchema } from '../../tool/tool-schema.js';
 import type { McpServerAuth, McpServerSettings } from '../settings/read-mcp-settings.js';
-import { settingsOf, without } from '../settings/tool-settings.js';
+import { settingsOf } from '../settings/tool-settings.js';
 import { inputSchemaOf, soundSchema } from './foreign-schema.js';
 import { cleanText, labelOf, quoted } from './foreign-text.js';
 import { mcpToolName } from './tool-names.js';
@@ -93,7 +98,12 @@ export function translateMcpTool(
   const read = readDefinition(tool);
   if ('refused' in read) return read;
   const { raw, toolName } = read;
-  const texts = textsOf(raw);
+  const inputSchema = raw.inputSchema ?? raw.input_schema ?? raw.parameters;
+  const outputSchema = raw.outputSchema ?? raw.output_schema;
+  const { name, title, description: told, annotations } = raw;
+  const texts = poisonedTexts({
+    ...{ name, title, description: told, annotations, inputSchema, outputSchema },
+  });
   if (isPlainObject(raw.execution) && raw.execution['taskSupport'] === 'required')
     return {
       refused: "This tool can only run as a task, which isn't supported.",
@@ -103,15 +113,12 @@ export function translateMcpTool(
   const server = { ...forAll, ...settingsOf(forAll, toolName) };
   const named = mcpToolName(forAll, server.rename ?? toolName);
   if ('refused' in named) return { refused: named.refused, toolName, texts };
-  const input = inputSchemaOf(raw.inputSchema ?? raw.input_schema ?? raw.parameters, engine);
+  const input = inputSchemaOf(inputSchema, engine);
   if ('refused' in input) return { refused: input.refused, toolName, texts };
-  const givenOutput = raw.outputSchema ?? raw.output_schema;
-  const output = givenOutput === undefined ? undefined : soundSchema(givenOutput, 'output', engine);
-  const description = cleanText(
-    typeof raw.description === 'string' ? raw.description : '',
-    LONGEST_DESCRIPTION,
-  );
-  const capabilities = capabilitiesOf(raw.capabilities);
+  const output =
+    outputSchema === undefined ? undefined : soundSchema(outputSchema, 'output', engine);
+  const description = cleanText(typeof told === 'string' ? told : '', LONGEST_DESCRIPTION);
+  const capabilities = labelsIn([raw.capabilities].flat().slice(0, MOST_CAPABILITIES));
 
   const auth = mergeAuth(raw, server.auth);
   const changes = [
@@ -125,7 +132,7 @@ export function translateMcpTool(
       description ||
       `MCP tool '${quoted(toolName.trim()).slice(1, -1)}' from server '${server.name || 'default'}'`,
     version: labelOf(raw.version) ?? server.overrides.version ?? '1.0.0',
-    ...mergeAxes(raw.annotations, server),
+    ...mergeAxes(annotations, server),
     timeoutMs: server.timeoutMs,
     auth: auth.auth,
     ...(capabilities.length > 0 && { capabilities }),
@@ -148,22 +155,6 @@ export function translateMcpTool(
 }
 
 /**
- * Returns the suspicious texts in the fields that models see, which are all fields except the
- * version.
- */
-function textsOf({ name, title, description, annotations, ...rest }: Raw): readonly PoisonedText[] {
-  const shown = {
-    name,
-    title,
-    description,
-    annotations,
-    inputSchema: rest.inputSchema ?? rest.input_schema ?? rest.parameters,
-    outputSchema: rest.outputSchema ?? rest.output_schema,
-  };
-  return poisonedTexts(shown);
-}
-
-/**
  * Returns the personas that are both in the settings' lists and in the tool's own. A value that
  * isn't a list allows nobody.
  */
@@ -174,12 +165,7 @@ function allowlistOf(
   const given = [own, alias]
     .filter((list) => list !== undefined)
     .map((list) =>
-      Array.isArray(list)
-        ? (list as readonly Json[])
-            .slice(0, LIMITS.listLength)
-            .map(labelOf)
-            .filter((each) => each !== undefined)
-        : [],
+      Array.isArray(list) ? labelsIn((list as readonly Json[]).slice(0, LIMITS.listLength)) : [],
     );
   const lists = [
     ...(persona ? [[persona]] : []),
@@ -234,32 +220,29 @@ function metadataOf(raw: Raw): Readonly<Record<string, unknown>> {
 
 const MOST_ICONS = 4;
 const LONGEST_ICON = 16_384;
+const SAFE = /^(?:https:|data:image\/)/i;
 
 /** Returns a tool's small icons, by https or inline, for clients that show them. */
 function iconsOf(tool: unknown): { readonly icons?: readonly Json[] } {
   const given = isPlainObject(tool) ? tool['icons'] : undefined;
   if (!Array.isArray(given)) return {};
-  const icons = given.filter(isPlainObject).flatMap(({ src, mimeType, sizes, theme }) =>
-    typeof src === 'string' && src.length <= LONGEST_ICON && /^(?:https:|data:image\/)/i.test(src)
-      ? [
-          {
-            src,
-            ...without({ mimeType: labelOf(mimeType), theme: labelOf(theme) }),
-            ...(Array.isArray(sizes) && {
-              sizes: sizes.map(labelOf).filter((size) => size !== undefined),
-            }),
-          },
-        ]
-      : [],
-  );
+  const icons = given
+    .filter(isPlainObject)
+    .filter(({ src }) => typeof src === 'string' && src.length <= LONGEST_ICON && SAFE.test(src))
+    .map(({ src, mimeType, sizes, theme }) =>
+      without({
+        src: src as string,
+        mimeType: labelOf(mimeType),
+        theme: labelOf(theme),
+        sizes: Array.isArray(sizes) ? labelsIn(sizes) : undefined,
+      }),
+    );
   return icons.length > 0 ? { icons: icons.slice(0, MOST_ICONS) } : {};
 }
 
-function capabilitiesOf(given: Json | undefined): readonly string[] {
-  const list: readonly unknown[] = Array.isArray(given) ? given : [given];
-  return [...new Set(list.slice(0, MOST_CAPABILITIES).map(labelOf))].filter(
-    (each) => each !== undefined,
-  );
+/** Returns the short texts in a list. */
+function labelsIn(list: readonly unknown[]): readonly string[] {
+  return [...new Set(list.map(labelOf))].filter((each) => each !== undefined);
 }
 
 /** The defaults for tools of MCP servers. They result in mixed access and high danger. */
@@ -302,8 +285,24 @@ function accessOf(effects: SideEffect | readonly SideEffect[]): AccessMode {
   }).axes.accessMode;
 }
 
-/** Texts and numbers that servers use for "no". */
-const NO = new Set<unknown>(['', '0', 'false', 'no', 0]);
+/** Values that servers use for "no". */
+const NO = new Set<unknown>([false, '', '0', 'false', 'no', 0]);
+
+/** A tool's hint that it needs credentials. */
+interface AuthHint {
+  readonly isRequired: boolean;
+  /** Says how a value that isn't true or false is read. */
+  readonly change?: string;
+}
+
+function authHint(field: string, value: unknown): AuthHint[] {
+  if (value === undefined || value === null) return [];
+  const isRequired = !NO.has(typeof value === 'string' ? value.trim().toLowerCase() : value);
+  if (typeof value === 'boolean') return [{ isRequired }];
+  const advice = `It counts as ${isRequired}.`;
+  const change = expectedGot(`true or false in "${field}"`, describeValue(value), advice);
+  return [{ isRequired, change }];
+}
 
 /**
  * Returns the credentials that a caller needs: those from the server's settings, and any that the
@@ -322,44 +321,27 @@ function mergeAuth(
   const own: Readonly<Record<string, unknown>> =
     ([tool.auth, tool.authentication] as readonly unknown[]).find(isPlainObject) ?? {};
   const hints = [
-    ['requires_authentication', tool.requires_authentication],
-    ['auth.required', own['required']],
-  ]
-    .filter(([, value]) => value !== undefined && value !== null)
-    .map(([field, value]) => {
-      const word = typeof value === 'string' ? value.trim().toLowerCase() : value;
-      return { field, value, isRequired: typeof word === 'boolean' ? word : !NO.has(word) };
-    });
-  const changes = hints
-    .filter(({ value }) => typeof value !== 'boolean')
-    .map(({ field, value, isRequired }) =>
-      expectedGot(
-        `true or false in "${String(field)}"`,
-        describeValue(value),
-        `It counts as ${isRequired}.`,
-      ),
-    );
+    ...authHint('requires_authentication', tool.requires_authentication),
+    ...authHint('auth.required', own['required']),
+  ];
+  const { scopes: needed = [], required: asked, type: usual, env: named = {} } = server ?? {};
   const given = own['scopes'] ?? own['scope'];
-  const serverScopes = server?.scopes ?? [];
-  const scopes = (
-    typeof given === 'string'
-      ? given.split(/\s+/)
-      : Array.isArray(given)
-        ? (given as unknown[])
-        : []
-  )
-    .slice(0, LIMITS.listLength - serverScopes.length)
-    .map(labelOf)
-    .filter((scope) => scope !== undefined);
-  const implied =
-    server?.required === undefined &&
-    (serverScopes.length > 0 || (scopes.length > 0 && hints.length === 0));
-  const type = labelOf(own['type']) ?? labelOf(own['scheme']) ?? server?.type;
-  const auth = authOptions({
-    required: server?.required === true || hints.some(({ isRequired }) => isRequired) || implied,
-    ...without({ type }),
-    scopes: [...new Set([...scopes, ...serverScopes])],
-    env: { ...server?.env },
-  });
-  return { auth, changes };
+  const words = typeof given === 'string' ? given.split(/\s+/) : Array.isArray(given) ? given : [];
+  const scopes = labelsIn(words.slice(0, LIMITS.listLength - needed.length) as readonly unknown[]);
+  const isImplied = needed.length > 0 || (scopes.length > 0 && hints.length === 0);
+  const required = (asked ?? isImplied) || hints.some(({ isRequired }) => isRequired);
+  const type = labelOf(own['type']) ?? labelOf(own['scheme']) ?? usual;
+  const variables = [...new Set(Object.values(named))];
+  // One of several variables may be enough.
+  const need = required && variables.length === 1 ? 'required' : 'optional';
+  const all = [...new Set([...scopes, ...needed])];
+  const env = Object.fromEntries(variables.map((name) => [name, need] as const));
+  return {
+    auth: without({
+      ...{ required, type },
+      scopes: all.length > 0 ? all : undefined,
+      env: variables.length > 0 ? env : undefined,
+    }),
+    changes: hints.flatMap(({ change }) => change ?? []),
+  };
 }

@@ -7,10 +7,9 @@ import { McpDiscovery } from '../../../src/mcp.js';
 // if necessary, and calls each tool.
 
 const url = process.argv.at(-1)!;
-const { client_id, client_secret } = JSON.parse(process.env['MCP_CONFORMANCE_CONTEXT'] ?? '{}') as {
-  client_id?: string;
-  client_secret?: string;
-};
+const { client_id, client_secret, private_key_pem, signing_algorithm } = JSON.parse(
+  process.env['MCP_CONFORMANCE_CONTEXT'] ?? '{}',
+) as Readonly<Partial<Record<string, string>>>;
 const isMachine = process.env['MCP_CONFORMANCE_SCENARIO']?.includes('client-credentials') === true;
 /** The maximum number of logins that a user would accept. */
 const MOST_LOGINS = 3;
@@ -30,9 +29,14 @@ async function issuerOf(server: URL): Promise<string> {
 }
 
 const secret =
-  client_secret === undefined
+  (client_secret ?? private_key_pem) === undefined
     ? {}
-    : { client_secret_env: 'SECRET', issuer: await issuerOf(new URL(url)) };
+    : {
+        ...(client_secret === undefined
+          ? { client_key_env: 'SECRET', signing_algorithm }
+          : { client_secret_env: 'SECRET' }),
+        issuer: await issuerOf(new URL(url)),
+      };
 const oauth = {
   client_metadata_url: 'https://conformance-test.local/client-metadata.json',
   ...(client_id !== undefined && { client_id }),
@@ -43,7 +47,7 @@ const discovery = new McpDiscovery(
   { mcpServers: { server: { url, oauth } } },
   {
     logins: mkdtempSync(join(tmpdir(), 'tooldex-conformance-')),
-    env: { SECRET: client_secret },
+    env: { SECRET: client_secret ?? private_key_pem },
     onElicit: () => Promise.resolve({ action: 'accept' }),
   },
 );
