@@ -1,4 +1,12 @@
-import { basename, dirname, isAbsolute, relative, sep } from 'node:path';
+import { basename, dirname, isAbsolute, join, relative, sep } from 'node:path';
+
+/**
+ * Returns a path or glob with `/` between its segments, also on Windows. In globs, `\\` would escape
+ * the next character.
+ */
+export function withSlashes(path: string): string {
+  return path.split(sep).join('/');
+}
 
 /**
  * Returns a file's name for messages: its path relative to the working directory, with `/`.
@@ -14,6 +22,6 @@ export function shownPath(path: string, above = dirname(path), directory = proce
     isAbsolute(steps.join(sep)) ||
     (climbs > 0 && climbs >= directory.split(sep).filter((step) => step !== '').length);
   return isApart
-    ? [basename(above), ...relative(above, path).split(sep)].filter((step) => step !== '').join('/')
+    ? withSlashes(join(basename(above), relative(above, path)))
     : steps.join('/') || '.';
 }

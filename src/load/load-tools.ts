@@ -2,6 +2,7 @@ import { glob } from 'tinyglobby';
 import { stat } from 'node:fs/promises';
 import { relative, resolve } from 'node:path';
 import { z } from 'zod';
+import { withSlashes } from '../host/shown-path.js';
 import { isToolError } from '../core/errors.js';
 import { invalidArgument } from '../core/issues.js';
 import { aFunction, checkOptions, milliseconds, text, type FieldsOf } from '../core/options.js';
@@ -220,6 +221,11 @@ async function filesOf(pattern: string, cwd: string): Promise<readonly string[]>
           // Compiled copies of the sources are loaded only if you list them explicitly.
           ignore: [...IGNORED, '**/dist/**'],
         })
-      : await glob(pattern, { cwd, absolute: true, ignore: IGNORED, expandDirectories: false });
-  return files.map((file) => relative(cwd, file)).sort();
+      : await glob(withSlashes(pattern), {
+          cwd,
+          absolute: true,
+          ignore: IGNORED,
+          expandDirectories: false,
+        });
+  return files.map((file) => withSlashes(relative(cwd, file))).sort();
 }

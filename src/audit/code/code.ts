@@ -13,6 +13,7 @@ import type {
   Type,
   TypeChecker,
 } from 'typescript';
+import { withSlashes } from '../../host/shown-path.js';
 import { ts } from './typescript.js';
 import { outsidePlaceOf, type OutsidePlace } from './outside-code.js';
 
@@ -83,7 +84,7 @@ export class Code {
   placeOf(node: Node): string {
     const file = node.getSourceFile();
     const { line } = file.getLineAndCharacterOfPosition(node.getStart(file));
-    return `${relative(this.root, file.fileName).replaceAll('\\', '/')}:${line + 1}`;
+    return `${withSlashes(relative(this.root, file.fileName))}:${line + 1}`;
   }
 
   typeAt(node: Node): Type {

@@ -97,7 +97,7 @@ type Paths = NonNullable<CompilerOptions['paths']>;
 
 /** Returns the path aliases of a project as absolute paths, so that they also hold in other projects. */
 function pathsOf({ options: { paths = {}, baseUrl, ...more } }: ParsedCommandLine): Paths {
-  const base = baseUrl ?? String(more['pathsBasePath']);
+  const base = baseUrl ?? (more['pathsBasePath'] as string);
   const absolute = ([alias, targets]: [string, string[]]) => [
     alias,
     targets.map((target) => resolve(base, target)),

@@ -3,6 +3,7 @@ import { readFile, stat } from 'node:fs/promises';
 import { basename, join, relative, resolve } from 'node:path';
 import type { Expression, Program, SourceFile } from 'typescript';
 import { z } from 'zod';
+import { withSlashes } from '../../host/shown-path.js';
 import { expectedGot, invalidArgument } from '../../core/issues.js';
 import { checkOptions, text, type FieldsOf } from '../../core/options.js';
 import { isPlainObject } from '../../core/plain-data.js';
@@ -160,7 +161,10 @@ async function auditSource(
     if ('reason' in found) skipped.push(found);
     else tools.push('verdict' in found ? found : audited(evaluator, calls, found));
   for (const file of unread)
-    skipped.push({ name: relative(root, file), reason: 'too large or nested too deeply' });
+    skipped.push({
+      name: withSlashes(relative(root, file)),
+      reason: 'too large or nested too deeply',
+    });
   const name = (await nameOf(root)) ?? basename(root);
   const folder = relative(process.cwd(), root) || '.';
   return { subject: { name, folder }, tools, blocking: blockingIn(tools), skipped };

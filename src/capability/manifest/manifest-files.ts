@@ -1,5 +1,6 @@
 import { lstat, readdir, readFile, realpath, stat } from 'node:fs/promises';
 import { join, relative, resolve, sep } from 'node:path';
+import { withSlashes } from '../../host/shown-path.js';
 import { compareText } from '../../core/plain-data.js';
 import { type ManifestIssue, wholeFinding } from './manifest-issue.js';
 
@@ -61,7 +62,7 @@ export async function findManifestFiles(folder: string): Promise<FolderFiles> {
   const issues: ManifestIssue[] = [];
   const say = (path: string, message: string, severity?: ManifestIssue['severity']) =>
     void issues.push(wholeFinding(null, below(path), { message }, severity));
-  const below = (path: string) => relative(root, path).split(sep).join('/');
+  const below = (path: string) => withSlashes(relative(root, path));
   const realRoot = await realpath(root).catch(() => undefined);
   if (realRoot === undefined) {
     say(root, "The folder doesn't exist.");

@@ -1,6 +1,7 @@
 import { existsSync, statSync } from 'node:fs';
 import { join, relative, resolve } from 'node:path';
 import { glob } from 'tinyglobby';
+import { withSlashes } from '../../host/shown-path.js';
 import { doingOf, wayOf } from '../../audit/effect.js';
 import { auditFolder, type AuditReport } from '../../audit/judge/audit-tools.js';
 import {
@@ -137,7 +138,7 @@ async function filesOf(patterns: readonly string[], cwd: string): Promise<readon
       const path = resolve(cwd, pattern);
       const isFolder = existsSync(path) && statSync(path).isDirectory();
       if (existsSync(path) && !isFolder) return [path];
-      const files = await glob(isFolder ? CODE : pattern, {
+      const files = await glob(isFolder ? CODE : withSlashes(pattern), {
         cwd: isFolder ? path : cwd,
         ignore: IGNORED,
         absolute: true,

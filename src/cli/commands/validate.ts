@@ -1,5 +1,6 @@
 import { stat } from 'node:fs/promises';
 import { relative, resolve } from 'node:path';
+import { withSlashes } from '../../host/shown-path.js';
 import { CapabilityRegistry } from '../../capability/capability-registry.js';
 import { loadManifest } from '../../capability/manifest/load-manifest.js';
 import { wholeFinding, type CapabilityFinding } from '../../capability/manifest/manifest-issue.js';
@@ -57,7 +58,8 @@ export const commands = {
  */
 async function validated(path: string, cwd: string): Promise<Validated> {
   const isFolder = (await stat(path).catch(() => undefined))?.isDirectory() === true;
-  const shown = (file = '') => relative(cwd, isFolder ? resolve(path, file) : path) || '.';
+  const shown = (file = '') =>
+    withSlashes(relative(cwd, isFolder ? resolve(path, file) : path)) || '.';
   const kind = isFolder ? undefined : /(?:^|[\\/])(skills|jobs|tasks)\.json$/.exec(path)?.[1];
   if (kind !== undefined) {
     const message = `This file contains ${kind}, which are checked together with the tools they need. Validate the folder that contains the file.`;

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { dirname, join, relative, resolve } from 'node:path';
 import { z } from 'zod';
+import { withSlashes } from '../../host/shown-path.js';
 import { knowledge } from '../../audit/known/known-calls.js';
 import { isToolError } from '../../core/errors.js';
 import { checkOptions } from '../../core/options.js';
@@ -56,7 +57,7 @@ async function settingsAbove(
   for (let folder = cwd; ; folder = dirname(folder)) {
     const path = join(folder, FILE);
     const text = await readFile(path, 'utf8').catch(() => undefined);
-    if (text !== undefined) return [relative(cwd, path), text];
+    if (text !== undefined) return [withSlashes(relative(cwd, path)), text];
     // In a linked work tree, `.git` is a file.
     if (folder === dirname(folder) || existsSync(join(folder, '.git'))) return undefined;
   }

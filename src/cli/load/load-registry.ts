@@ -1,5 +1,6 @@
 import { existsSync, statSync } from 'node:fs';
-import { relative, resolve, sep } from 'node:path';
+import { relative, resolve } from 'node:path';
+import { withSlashes } from '../../host/shown-path.js';
 import type { CapabilityFinding } from '../../capability/manifest/manifest-issue.js';
 import type { CapabilityTool } from '../../capability/state/capability-items.js';
 import { ToolError } from '../../core/errors.js';
@@ -232,7 +233,7 @@ async function manifestTools(
     throw wrongUsage(
       `Unknown persona: ${JSON.stringify(persona)}. ${known.length === 0 ? 'The manifests contain no personas.' : `The personas are ${known.join(', ')}.`}`,
     );
-  const shown = (file: string) => relative(cwd, resolve(root, file)).split(sep).join('/') || '.';
+  const shown = (file: string) => withSlashes(relative(cwd, resolve(root, file))) || '.';
   const problems = findings
     .filter(({ severity }) => severity === 'error')
     .map((finding): LoadProblem => {
