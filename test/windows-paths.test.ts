@@ -1,3 +1,4 @@
+import type NodePath from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
 import { personaOfPath } from '../src/capability/manifest/manifest-files.js';
 import { shownPath, withSlashes } from '../src/host/shown-path.js';
@@ -7,7 +8,7 @@ import { containedSegments, segmentsOf } from '../tools/walls/path-rules.js';
 
 // The rules of Windows for paths. Its file system isn't tested here.
 vi.mock('node:path', async (original) => {
-  const { win32, posix } = await original<typeof import('node:path')>();
+  const { win32, posix } = await original<typeof NodePath>();
   return { ...win32, default: win32, win32, posix };
 });
 

@@ -13,7 +13,7 @@ import type {
   Statement,
   TaggedTemplateExpression,
 } from 'typescript';
-import { isAssignment, isUpdated, memberName, type Member } from '../code/code.js';
+import { memberName, type Member } from '../code/code.js';
 import { ts } from '../code/typescript.js';
 import type { CallEffect, Effect } from '../effect.js';
 import { bind, withSelf } from '../evaluate/global-results.js';
@@ -33,6 +33,7 @@ import {
   type Values,
 } from '../evaluate/values.js';
 import { callName, nameOf, type KnownCalls } from '../known/known-calls.js';
+import { convertedBy, iteratedBy, takenApart, targetsOf } from './implied-work.js';
 import { listenersOf } from './listeners.js';
 import { assignmentEffect, mutationEffect } from './memory.js';
 
@@ -572,44 +573,3 @@ type Access = PropertyAccessExpression | ElementAccessExpression;
 
 const isAccess = (node: Node): node is Access =>
   ts.isPropertyAccessExpression(node) || ts.isElementAccessExpression(node);
-
-/** Returns the object whose properties a pattern reads. */
-function takenApart(node: Node): Expression | undefined {
-  const isPattern = ts.isVariableDeclaration(node) && ts.isObjectBindingPattern(node.name);
-  return isPattern ? node.initializer : undefined;
-}
-
-/** Returns the expressions whose values the language converts, awaits or tests. */
-function convertedBy(node: Node): readonly Expression[] {
-  if (ts.isTemplateSpan(node) || ts.isAwaitExpression(node)) return [node.expression];
-  if (ts.isPrefixUnaryExpression(node)) return [node.operand];
-  const isConverting = ts.isBinaryExpression(node) && !KEEPS.test(node.operatorToken.getText());
-  return isConverting ? [node.left, node.right] : [];
-}
-/** Operators that convert neither side. */
-const KEEPS = /^(?:[&|?]{2}=?|[!=]==|=|,)$/;
-
-/** Returns what a loop, a spread or a pattern iterates over. */
-function iteratedBy(node: Node): Expression | undefined {
-  const isAll = ts.isYieldExpression(node) && node.asteriskToken !== undefined;
-  if (ts.isForOfStatement(node) || ts.isSpreadElement(node) || isAll) return node.expression;
-  const isPattern = ts.isVariableDeclaration(node) && ts.isArrayBindingPattern(node.name);
-  return isPattern ? node.initializer : undefined;
-}
-
-/** Returns what an assignment, `++`, `--` or `delete` changes. */
-function targetsOf(node: Node): readonly Expression[] {
-  const { operand, expression } = node as {
-    readonly operand?: Expression;
-    expression?: Expression;
-  };
-  const updated = operand ?? expression;
-  if (updated !== undefined && isUpdated(updated)) return [updated];
-  if (!ts.isBinaryExpression(node) || !isAssignment(node)) return [];
-  const { left } = node;
-  if (ts.isArrayLiteralExpression(left)) return left.elements;
-  if (!ts.isObjectLiteralExpression(left)) return [left];
-  return left.properties.map((each) =>
-    ts.isPropertyAssignment(each) ? each.initializer : (each.name as Expression),
-  );
-}
