@@ -57,10 +57,7 @@ export const commands = {
   }),
 };
 
-async function enrich(
-  context: EnrichContext,
-  tools: readonly ToolEntry[],
-): Promise<number> {
+async function enrich(context: EnrichContext, tools: readonly ToolEntry[]): Promise<number> {
   const { cwd, options } = context;
   const file = await hintsFileFor(options.hints, cwd);
   const hints = existsSync(file) ? await readHints(file) : {};
