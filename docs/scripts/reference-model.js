@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ReflectionKind } from 'typedoc';
-import ts from 'typescript';
 
 export const ROOT = join(import.meta.dirname, '../..');
 
@@ -37,10 +36,15 @@ export function contentsOf(module) {
   return contents;
 }
 
-const surface = ts.transpileModule(readFileSync(join(ROOT, 'test/package/surface.ts'), 'utf8'), { compilerOptions: { module: ts.ModuleKind.ESNext } }).outputText;
+const API = readFileSync(join(ROOT, 'test/package/public-api.md'), 'utf8');
 
 /** The public names by entry point, as the tests pin them. */
-export const PUBLIC = new Map(Object.entries((await import(`data:text/javascript,${encodeURIComponent(surface)}`)).SURFACE).map(([entry, { values, types }]) => [entry, new Set([...values, ...types])]));
+export const PUBLIC = new Map(
+  [...API.matchAll(/^## (tooldex\S*)\n\nValues: (.*)\n\nTypes: (.*)$/gm)].map(([, entry, ...lists]) => [
+    entry,
+    new Set(lists.flatMap((list) => (list === '–' ? [] : list.split(', ')))),
+  ]),
+);
 
 export const shortName = (module) => module.name.replace(/^tooldex\//, '');
 export const moduleOf = (reflection) => (reflection.kind === ReflectionKind.Module ? reflection : moduleOf(reflection.parent));

@@ -2,7 +2,7 @@ import { Command as Program, CommanderError } from 'commander';
 import packageJson from '../../package.json' with { type: 'json' };
 import { isToolError } from '../core/errors.js';
 import type { ImportOptions } from '../load/import-modules.js';
-import type { Command } from './command/command.js';
+import type { Command, Context } from './command/command.js';
 import { defineCommand, valuesOf } from './command/define-command.js';
 import { EXIT } from './terminal/exit-codes.js';
 import { LONGEST_LINE } from './terminal/table.js';
@@ -147,9 +147,84 @@ export async function runCli(
   cwd: string,
   imports: ImportOptions = {},
 ): Promise<number> {
-  let code: number = EXIT.ok;
-  let current: Command | undefined;
-  const root = new Program('tooldex')
+  const line = new CommandLine({ terminal, cwd, imports }, args[0]?.startsWith('-') !== false);
+  try {
+    return await line.run(args);
+  } catch (error) {
+    if (error instanceof CommanderError) {
+      if (error.exitCode === 0) return EXIT.ok;
+      const advice = adviceFor(error.code, line.current, args) ?? 'For help, add --help.';
+      const message = `${error.message.replace(/^error: |\.$/g, '')}. ${advice}`;
+      if (error.code !== 'commander.help') reportError(terminal, args, 'INVALID_ARGUMENT', message);
+      return EXIT.usage;
+    }
+    if (!isToolError(error)) throw error;
+    reportError(terminal, args, error.code, error.message);
+    return WRONG_USAGE.has(error.code) ? EXIT.usage : EXIT.findings;
+  }
+}
+
+/** All commands, whose files are imported on use. */
+class CommandLine {
+  /** The command that the user named. */
+  current: Command | undefined;
+  #code: number = EXIT.ok;
+  readonly #loaders = new Map<Program, () => Promise<Command | undefined>>();
+  readonly #root: Program;
+
+  constructor(
+    readonly place: Pick<Context, 'terminal' | 'cwd' | 'imports'>,
+    isOverview: boolean,
+  ) {
+    this.#root = rootProgram(place.terminal).hook('preSubcommand', this.#define);
+    for (const [load, summaries] of FAMILIES)
+      for (const [usage, summary] of Object.entries(summaries)) {
+        const name = usage.replace(/ [<[].*/, '');
+        const words = name.split(' ');
+        const hidden = name === 'overview';
+        const program = this.#group(words.slice(0, -1)).command(
+          words.at(-1)! + usage.slice(name.length),
+          { hidden, isDefault: hidden && isOverview },
+        );
+        this.#loaders.set(program.description(summary), async () => (await load()).commands[name]);
+      }
+  }
+
+  async run(args: readonly string[]): Promise<number> {
+    await this.#root.parseAsync(commandFirst(args, this.#root), { from: 'user' });
+    return this.#code;
+  }
+
+  /** Returns the group of commands with these words, which it adds if it's missing. */
+  #group(words: readonly string[]): Program {
+    return words.reduce(
+      (group, word) =>
+        group.commands.find((each) => each.name() === word) ??
+        group
+          .command(word)
+          .description(GROUPS[word]!)
+          .helpCommand(false)
+          .hook('preSubcommand', this.#define),
+      this.#root,
+    );
+  }
+
+  /** Adds a command's options when the command line uses the command. */
+  readonly #define = async (_: Program, program: Program): Promise<void> => {
+    const current = await this.#loaders.get(program)?.();
+    if (current === undefined) return;
+    this.current = current;
+    defineCommand(program, current);
+    program.action(async () => {
+      const options = valuesOf(program, current.options) as { readonly json: boolean };
+      const context = { ...this.place, options, words: program.args };
+      this.#code = (await current.run(context)) ?? EXIT.ok;
+    });
+  };
+}
+
+function rootProgram(terminal: Dialog): Program {
+  return new Program('tooldex')
     .description(
       "Inspect an agent's tools: what they may do, what they cost, and which match a request. Run them safely. Without a command, tooldex shows an overview.",
     )
@@ -162,55 +237,6 @@ export async function runCli(
       writeErr: (text) => terminal.err(text.trimEnd()),
       outputError: () => undefined,
     });
-  const loaders = new Map<Program, () => Promise<Command>>();
-  /** Adds a command's options when the command line uses the command. */
-  const define = async (_: Program, program: Program) => {
-    current = await loaders.get(program)?.();
-    if (current === undefined) return;
-    const { options, run } = current;
-    defineCommand(program, current);
-    program.action(async () => {
-      const values = valuesOf(program, options) as { readonly json: boolean };
-      const context = { terminal, cwd, imports, options: values, words: program.args };
-      code = (await run(context)) ?? EXIT.ok;
-    });
-  };
-  const isOverview = args[0]?.startsWith('-') !== false;
-  for (const [load, summaries] of FAMILIES)
-    for (const [usage, summary] of Object.entries(summaries)) {
-      const name = usage.replace(/ [<[].*/, '');
-      const [last, ...groups] = name.split(' ').reverse();
-      let group = root;
-      for (const word of groups.reverse())
-        group =
-          group.commands.find((each) => each.name() === word) ??
-          group
-            .command(word)
-            .description(GROUPS[word]!)
-            .helpCommand(false)
-            .hook('preSubcommand', define);
-      const hidden = name === 'overview';
-      const program = group.command(last + usage.slice(name.length), {
-        hidden,
-        isDefault: hidden && isOverview,
-      });
-      loaders.set(program.description(summary), async () => (await load()).commands[name]!);
-    }
-  try {
-    await root.hook('preSubcommand', define).parseAsync(commandFirst(args, root), { from: 'user' });
-    return code;
-  } catch (error) {
-    if (error instanceof CommanderError) {
-      if (error.exitCode === 0) return EXIT.ok;
-      const advice = adviceFor(error.code, current, args) ?? 'For help, add --help.';
-      const message = `${error.message.replace(/^error: |\.$/g, '')}. ${advice}`;
-      if (error.code !== 'commander.help') reportError(terminal, args, 'INVALID_ARGUMENT', message);
-      return EXIT.usage;
-    }
-    if (!isToolError(error)) throw error;
-    reportError(terminal, args, error.code, error.message);
-    return WRONG_USAGE.has(error.code) ? EXIT.usage : EXIT.findings;
-  }
 }
 
 /** Moves the command name before the options that precede it. `help x` means `x --help`. */

@@ -52,6 +52,12 @@ describe('--openapi', () => {
     expect(server.seen).toHaveLength(1);
   });
 
+  it('names the flags in messages about the document', async () => {
+    const bare = join(folderWith({ 'bare.json': document }), 'bare.json');
+    expect((await tooldex(['list', '--openapi', bare])).err).toContain('Set --base-url, such as');
+    expect((await at('list')).err).toContain('Pass --auth for "key"');
+  });
+
   it('reports a missing environment variable', async () => {
     expect(await at('list', '--auth', 'key=NO_SUCH_VARIABLE')).toMatchObject({
       code: 2,

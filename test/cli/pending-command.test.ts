@@ -105,7 +105,7 @@ describe.skipIf(!redisPresent)(
       const id = await waiting();
       expect(await at('pending')).toMatchObject({
         code: 0,
-        out: expect.stringMatching(/refund +an approval +ada .*\{"order":7\}/) as string,
+        out: expect.stringMatching(/refund +an approval +\w+ +ada +\d+ s +\{"order":7\}/) as string,
       });
       expect((await at('pending', id.slice(0, 8))).out).toContain('order');
       expect((await at('pending', '--json')).out).not.toContain('signature');

@@ -1,4 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { defineTool } from '../../src/index.js';
 import { tooldex } from './command-line.js';
 
 const run = (...args: string[]) => tooldex(args);
@@ -34,6 +36,18 @@ describe('tooldex', () => {
       { error: { code: 'TOOL_NOT_FOUND', message: expect.stringContaining('read_file') } },
     ]);
     expect((await run('show', 'read_fil')).out).toBe('');
+  });
+
+  it('leaves columns out of a narrow list rather than breaking names', async () => {
+    const name = `export_${'a'.repeat(40)}`;
+    const tools = [
+      defineTool({ name, description: 'Exports', inputSchema: z.object({}), execute: () => 1 }),
+    ];
+    const { out } = await tooldex(['list'], { columns: 80, tools });
+    expect(out).toContain(name);
+    expect(out).toMatch(/DANGER/);
+    expect(out).not.toContain('COST');
+    expect((await tooldex(['list'], { tools })).out).toContain('COST');
   });
 
   it("prints its version, and each command's help", async () => {

@@ -152,9 +152,9 @@ const programs = readdirSync(examples, { recursive: true, encoding: 'utf8' }).fi
 );
 
 describe('the example programs', () => {
-  it('are eleven programs, and examples/README.md lists each of their files', () => {
+  it('are fourteen programs, and examples/README.md lists each of their files', () => {
     const page = readFileSync(join(examples, 'README.md'), 'utf8');
-    expect(page.match(/^\| \[/gm)).toHaveLength(11);
+    expect(page.match(/^\| \[/gm)).toHaveLength(14);
     for (const file of programs) expect(page).toContain(`](${file})`);
   });
 
@@ -208,6 +208,28 @@ describe('the AI SDK agent', () => {
     expect(await agent.ended()).toContain(
       `That is all I can do about order 17.\n{ item: 'teapot', cents: 1250, refunded: ${refunded} }`,
     );
+  });
+});
+
+describe('the agent that selects tools for each request', () => {
+  it('gets the tool that only the meaning of the request finds, and calls it', async () => {
+    const printed = await run('select-per-request.ts').ended();
+    expect(printed).toMatch(/^disk_usage: .*meaning/m);
+    expect(printed.match(/^\w+: /gm)?.length).toBeLessThan(10);
+    expect(printed).toContain('The disk has room left.');
+  });
+});
+
+describe('the tools of an API with its own log-in', () => {
+  it("sends each user's token, asks before a deletion, and tells who isn't logged in", async () => {
+    expect((await run('openapi-auth.ts').ended()).split('\n')).toEqual([
+      '{"user":"ada","did":"GET /invoices"}',
+      '{"user":"bob","did":"GET /invoices"}',
+      'asks: deleteInvoice {"id":7}',
+      '{"user":"ada","did":"DELETE /invoices/7"}',
+      'stranger: error',
+      '',
+    ]);
   });
 });
 
@@ -504,6 +526,22 @@ describe.skipIf(!redisPresent)('the Redis examples (skipped without redis-server
       body: { error: expect.stringContaining('text') as string },
     });
     expect(server.printed()).not.toContain('paid back');
+  });
+
+  it('the agent refunds once after somebody approves over HTTP in another process', async () => {
+    const program = run('approval-endpoint.ts', { env: { REDIS_URL: redis.url, PORT: '0' } });
+    const [url] = await program.until(/http:\S+\/approvals/);
+    const waiting = (await (await fetch(url)).json()) as { id: string; toolName: string }[];
+    expect(waiting).toMatchObject([{ toolName: 'refund_order', input: { order: 17 } }]);
+    expect(program.printed()).toContain('approval_required');
+    expect(program.printed()).not.toContain('paid back');
+    const answer = (id: string) =>
+      fetch(`${url}/${id}`, { method: 'POST', body: JSON.stringify({ approved: true }) });
+    expect((await answer('another')).status).toBe(404);
+    expect((await answer(waiting[0]!.id)).status).toBe(200);
+    const printed = await program.ended();
+    expect(printed.match(/paid back order 17/g)).toHaveLength(1);
+    expect(printed).toMatch(/agent \d+: ok/);
   });
 
   it('an approval works in only one of two workers, which also share a budget', async () => {

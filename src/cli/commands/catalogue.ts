@@ -93,6 +93,7 @@ export const commands = {
               ...axisRow(entry),
               ...personaCell(loaded, entry.name),
             })),
+            ['COST', 'EXECUTION', 'PRIORITY'],
           );
           const isInferring = entries.some(({ inferred }) => inferred.length > 0);
           const note = isInferring ? '; * inferred, not declared' : '';

@@ -19,7 +19,7 @@ import {
   withDefault,
 } from '../command/options.js';
 import { EXIT } from '../terminal/exit-codes.js';
-import { table } from '../terminal/table.js';
+import { amountOf, table } from '../terminal/table.js';
 import { paint, plainJson, report, type Terminal } from '../terminal/terminal.js';
 import { wrongUsage } from '../terminal/wrong-usage.js';
 import { personaCell } from './catalogue.js';
@@ -40,7 +40,7 @@ export function* selectionLines(
     })),
   );
   const budget = tokenBudget === undefined ? '' : ` of ${tokenBudget}`;
-  yield paint('dim', `\n${tools.length} tools, ${tokens}${budget} tokens`);
+  yield paint('dim', `\n${amountOf(tools.length, 'tool')}, ${tokens}${budget} tokens`);
   if (dropped.length === 0) return;
   yield `\n${paint('bold', 'Considered but not selected')}`;
   yield table(
@@ -96,7 +96,7 @@ export const commands = {
         };
         print(context, found, function* () {
           if (ranked.length === 0) {
-            yield `No tool matches ${JSON.stringify(request)}. To see all ${registry.size} tools, run tooldex list.`;
+            yield `No tool matches ${JSON.stringify(request)}. To see ${registry.size === 1 ? 'the only tool' : `all ${registry.size} tools`}, run tooldex list.`;
             return;
           }
           yield table(

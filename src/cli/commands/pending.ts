@@ -10,8 +10,9 @@ import { KEY_OPTIONS, readApprovalKey } from '../load/approval-key.js';
 import { connectRedis, REDIS_OPTIONS } from '../load/connect-redis.js';
 import { readJsonOption } from '../load/read-json.js';
 import { EXIT } from '../terminal/exit-codes.js';
-import { table } from '../terminal/table.js';
-import { agrees, paint, type Dialog } from '../terminal/terminal.js';
+import { dangerStyle } from '../terminal/axis-row.js';
+import { table, type Row } from '../terminal/table.js';
+import { agrees, paint, type Dialog, type Terminal } from '../terminal/terminal.js';
 import { wrongUsage } from '../terminal/wrong-usage.js';
 
 const OPTIONS = { ...REDIS_OPTIONS, ...KEY_OPTIONS };
@@ -61,6 +62,36 @@ const WAITS_FOR = { approval: 'an approval', question: 'an answer', manual: 'a r
 /** Returns a waiting call without the fields that only the store needs. */
 function shown(call: Pending): object {
   return { ...call, storeIdentity: undefined };
+}
+
+const SHORT_ID = 8;
+const UNITS = [
+  [86_400_000, 'd'],
+  [3_600_000, 'h'],
+  [60_000, 'min'],
+  [1_000, 's'],
+] as const;
+
+/** Returns how long ago a time was, in its largest unit: `5 min`. */
+function ageOf(time: number): string {
+  const age = Math.max(0, Date.now() - time);
+  const [size, unit] = UNITS.find(([least]) => age >= least) ?? [1_000, 's'];
+  return `${Math.floor(age / size)} ${unit}`;
+}
+
+/** Returns a call's row in the list. People see the start of its id, as far as it's unique. */
+function waitingRow(call: Pending, all: readonly Pending[], { columns }: Terminal): Row {
+  const { id, toolName, kind, principal, createdAt } = call;
+  const isShort = all.filter((each) => each.id.startsWith(id.slice(0, SHORT_ID))).length === 1;
+  return {
+    ID: isShort && columns < Infinity ? id.slice(0, SHORT_ID) : id,
+    TOOL: toolName,
+    'WAITS FOR': WAITS_FOR[kind],
+    DANGER: kind === 'approval' ? [call.danger, dangerStyle(call.danger)] : undefined,
+    FOR: principal,
+    AGE: ageOf(createdAt),
+    'QUESTION OR ARGUMENTS': 'question' in call ? call.question : JSON.stringify(call.input),
+  };
 }
 
 /** The open calls of all pages. */
@@ -132,14 +163,7 @@ export const commands = {
           ]);
         }
         const waiting = await allWaiting(desk);
-        const rows = waiting.map((each) => ({
-          ID: each.id,
-          TOOL: each.toolName,
-          'WAITS FOR': WAITS_FOR[each.kind],
-          FOR: each.principal,
-          SINCE: minuteOf(each.createdAt),
-          'QUESTION OR ARGUMENTS': 'question' in each ? each.question : JSON.stringify(each.input),
-        }));
+        const rows = waiting.map((each) => waitingRow(each, waiting, terminal));
         print(context, { pending: waiting.map(shown) }, () => [
           rows.length === 0 ? 'nothing waits for an answer with this key' : table(terminal, rows),
         ]);

@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import { toolsFromOpenApi } from '../../openapi/tools-from-openapi.js';
+import { isToolError, ToolError } from '../../core/errors.js';
 import type { ToolPlaces } from '../command/options.js';
 import { report, type Terminal } from '../terminal/terminal.js';
 import { wrongUsage } from '../terminal/wrong-usage.js';
@@ -29,16 +30,28 @@ export async function loadOpenApiTools({
       ...(baseUrl !== undefined && { baseUrl }),
       auth: Object.fromEntries(auth.map(credentialOf)),
     },
-  );
+  ).catch((error: unknown) => {
+    throw isToolError(error) ? new ToolError(error.code, withFlags(error.message)) : error;
+  });
   const refused = findings.filter(({ kind }) => kind === 'refused');
   const [first] = findings.filter(({ kind }) => kind !== 'refused');
   if (first !== undefined) {
     const count = findings.length - refused.length;
-    const what = `${count} about ${openapi}, such as ${first.operation}: ${first.message}`;
+    const what = `${count} about ${openapi}, such as ${first.operation}: ${withFlags(first.message)}`;
     report(terminal, 'yellow', 'findings', what);
   }
-  const problems = refused.map(({ operation, message }) => ({ file: operation, reason: message }));
+  const problems = refused.map(({ operation, message }) => ({
+    file: operation,
+    reason: withFlags(message),
+  }));
   return { tools, problems, fileOf: new Map() };
+}
+
+/** Returns a message with flags in place of the options of `toolsFromOpenApi`. */
+function withFlags(message: string): string {
+  return message
+    .replace(/\b(?:options\.)?baseUrl\b/g, '--base-url')
+    .replace(/\bSet auth for\b/, 'Pass --auth for');
 }
 
 /**

@@ -90,79 +90,72 @@ export async function loadRegistry(
   { everyone = false, onElicit, resolve, bundled }: LoadChoice = {},
 ): Promise<LoadedRegistry> {
   const places = bundled === 'only' ? options : await placesOf(options, cwd);
-  const { tools: patterns, manifests, mcp, openapi, root } = places;
-  const isBundled = !namesPlace(places);
-  if (isBundled && bundled === 'never')
+  const { tools, manifests, mcp, openapi, root } = places;
+  const hints = await loadHints(options.hints, cwd);
+  if (!namesPlace(places)) {
+    if (bundled !== 'never') return bundledTools(hints, root, cwd);
     throw wrongUsage(
       'Expected tools of yours, got none. Name their files with --tools "src/tools/**/*.ts", or as "tools" in tooldex.config.json.',
     );
-  const own = await loadHints(options.hints, cwd);
-  const hints = isBundled
-    ? { ...(await import('../../../tools/index.js')).defaultToolHints, ...own }
-    : own;
-  const registry = new ToolMetadataRegistry({ hints });
-  const problems: LoadProblem[] = [];
-  const fileOf = new Map<string, string>();
-  const add = (part: LoadedTools) => {
-    problems.push(...part.problems);
-    for (const tool of part.tools) {
-      const { name, aliases } = tool;
-      if ([name, ...(aliases ?? [])].some((each) => registry.has(each))) continue;
-      registry.register(tool);
-      if (part.fileOf.has(name)) fileOf.set(name, part.fileOf.get(name)!);
-    }
-  };
-  const loaded = {
-    ...{ registry, problems, fileOf, owned: new Map<string, never>() },
-    close: () => Promise.resolve(),
-  };
+  }
+  const loaded = emptyRegistry(hints);
+  const wait = <T>(what: string, work: Promise<T>) => withProgress(terminal, what, work);
   // Imports modules on use, so that commands start faster.
-  if (isBundled) {
-    const { createDefaultTools } = await import('../../../tools/index.js');
-    const folder = root === undefined ? cwd : existingFolder('--root', root, cwd);
-    registry.registerAll(createDefaultTools({ root: folder }));
-    return loaded;
-  }
-  if (patterns !== undefined) {
+  if (tools !== undefined) {
     const { loadTools } = await import('../../load/load-tools.js');
-    add(
-      await withProgress(
-        terminal,
-        patterns.join(' '),
-        loadTools(patterns, { ...imports, cwd, resolve }),
-      ),
-    );
+    addTools(loaded, await wait(tools.join(' '), loadTools(tools, { ...imports, cwd, resolve })));
   }
-  const described =
-    manifests === undefined
-      ? undefined
-      : await manifestTools(
-          existingFolder('--manifests', manifests, cwd),
-          options.persona,
-          everyone,
-          cwd,
-        );
-  if (described !== undefined) add(described);
+  const described = manifests && (await manifestTools(manifests, options.persona, everyone, cwd));
+  if (described) addTools(loaded, described);
   if (openapi !== undefined) {
     const { loadOpenApiTools } = await import('./load-openapi-tools.js');
-    add(
-      await withProgress(
-        terminal,
-        openapi,
-        loadOpenApiTools({ ...options, openapi, terminal, cwd }),
-      ),
-    );
+    const place = { ...options, openapi, terminal, cwd };
+    addTools(loaded, await wait(openapi, loadOpenApiTools(place)));
   }
+  const { problems, fileOf } = loaded;
   if (mcp === undefined) return { ...loaded, ...described, problems, fileOf };
   const { loadMcpTools } = await import('./load-mcp-tools.js');
-  const { discovery, ...served } = await withProgress(
-    terminal,
-    `the servers in ${mcp}`,
-    loadMcpTools({ terminal, cwd, options: { mcp } }, onElicit),
-  );
-  discovery.follow(registry);
+  const loading = loadMcpTools({ terminal, cwd, options: { mcp } }, onElicit);
+  const { discovery, ...served } = await wait(`the servers in ${mcp}`, loading);
+  discovery.follow(loaded.registry);
   problems.push(...served.problems);
   return { ...loaded, ...described, problems, fileOf, discovery, close: () => discovery.close() };
+}
+
+function emptyRegistry(hints: CheckedHints) {
+  return {
+    registry: new ToolMetadataRegistry({ hints }),
+    problems: [] as LoadProblem[],
+    fileOf: new Map<string, string>(),
+    owned: new Map<string, never>(),
+    close: () => Promise.resolve(),
+  };
+}
+
+/** Adds tools whose names aren't taken, and what is known about them. */
+function addTools(
+  { registry, problems, fileOf }: ReturnType<typeof emptyRegistry>,
+  part: LoadedTools,
+): void {
+  problems.push(...part.problems);
+  for (const tool of part.tools) {
+    const { name, aliases } = tool;
+    if ([name, ...(aliases ?? [])].some((each) => registry.has(each))) continue;
+    registry.register(tool);
+    if (part.fileOf.has(name)) fileOf.set(name, part.fileOf.get(name)!);
+  }
+}
+
+async function bundledTools(
+  own: CheckedHints,
+  root: string | undefined,
+  cwd: string,
+): Promise<LoadedRegistry> {
+  const { createDefaultTools, defaultToolHints } = await import('../../../tools/index.js');
+  const loaded = emptyRegistry({ ...defaultToolHints, ...own } as CheckedHints);
+  const folder = root === undefined ? cwd : existingFolder('--root', root, cwd);
+  loaded.registry.registerAll(createDefaultTools({ root: folder }));
+  return loaded;
 }
 
 /** Reads the hints. The usual file may be missing, but a given one must exist. */
@@ -220,53 +213,67 @@ export function problemText({
  * all personas. Broken entries are reported.
  */
 async function manifestTools(
-  root: string,
+  manifests: string,
   persona: string | undefined,
   everyone: boolean,
   cwd: string,
 ): Promise<LoadedTools & Omit<LoadedRegistry, 'registry' | 'close'>> {
+  const root = existingFolder('--manifests', manifests, cwd);
   const { CapabilityRegistry } = await import('../../capability/capability-registry.js');
   const capabilities = await CapabilityRegistry.load({ root });
-  const { personas: known, findings } = capabilities;
-  const isPersona = (name: string) => name.toLowerCase() === persona?.trim().toLowerCase();
-  if (persona !== undefined && !known.some(isPersona))
-    throw wrongUsage(
-      `Unknown persona: ${JSON.stringify(persona)}. ${known.length === 0 ? 'The manifests contain no personas.' : `The personas are ${known.join(', ')}.`}`,
-    );
+  assertPersona(persona, capabilities.personas);
   const shown = (file: string) => withSlashes(relative(cwd, resolve(root, file))) || '.';
-  const problems = findings
+  const all = capabilities.tools();
+  const problems = capabilities.findings
     .filter(({ severity }) => severity === 'error')
-    .map((finding): LoadProblem => {
-      const { file, line, column } = finding;
-      const reason = problemText(finding);
-      return line === null
-        ? { file, reason }
-        : { file: shown(file), line, column: column ?? 1, reason };
-    });
-  const view = everyone && persona === undefined ? undefined : capabilities.registryFor(persona);
+    .map((finding) => manifestProblem(finding, shown));
+  if (everyone && persona === undefined) return { ...ofEveryone(all, shown), problems };
+  const view = capabilities.registryFor(persona);
+  const isSeen = ({ name, entry }: CapabilityTool) =>
+    view.get(name)?.definition === entry.definition;
+  const left = all.filter((tool) => !isSeen(tool) && (tool.owner !== null || !view.has(tool.name)));
+  return {
+    tools: [...view].map(({ definition }) => definition),
+    fileOf: new Map(all.filter(isSeen).map(({ name, source }) => [name, shown(source)])),
+    owned: new Map(),
+    problems,
+    ...(left.length > 0 && { leftOut: leftOutText(left) }),
+  };
+}
+
+function assertPersona(persona: string | undefined, known: readonly string[]): void {
+  const asked = persona?.trim().toLowerCase();
+  if (persona === undefined || known.some((name) => name.toLowerCase() === asked)) return;
+  throw wrongUsage(
+    `Unknown persona: ${JSON.stringify(persona)}. ${known.length === 0 ? 'The manifests contain no personas.' : `The personas are ${known.join(', ')}.`}`,
+  );
+}
+
+function manifestProblem(finding: CapabilityFinding, shown: (file: string) => string): LoadProblem {
+  const { file, line, column } = finding;
+  const reason = problemText(finding);
+  if (line === null) return { file, reason };
+  return { file: shown(file), line, column: column ?? 1, reason };
+}
+
+/** Returns the tools of all personas. If a name is taken, adds the persona's name in front. */
+function ofEveryone(all: readonly CapabilityTool[], shown: (file: string) => string) {
   const registry = new ToolMetadataRegistry();
   const fileOf = new Map<string, string>();
   const owned = new Map<string, { persona: string; name: string }>();
-  const left: CapabilityTool[] = [];
-  for (const tool of capabilities.tools()) {
-    const { name, owner, entry, source } = tool;
-    if (view !== undefined) {
-      if (view.get(name)?.definition === entry.definition) fileOf.set(name, shown(source));
-      else if (owner !== null || !view.has(name)) left.push(tool);
-      continue;
-    }
-    // If several personas have the same tool name, adds the persona's name in front.
+  for (const { name, owner, entry, source } of all) {
     const isTaken = [name, ...entry.aliases].some((each) => registry.has(each));
     const prefix = isTaken ? `${(owner ?? 'shared').replace(/[^\w-]+/g, '_')}_` : '';
     registry.register(entry.definition, { prefix });
     fileOf.set(prefix + name, shown(source));
     if (owner !== null) owned.set(prefix + name, { persona: owner, name });
   }
+  return { tools: [...registry].map(({ definition }) => definition), fileOf, owned };
+}
+
+/** Describes the tools that only other personas have. */
+function leftOutText(left: readonly CapabilityTool[]): string {
   const personas = left.flatMap(({ owner, entry }) => owner ?? entry.personaAllowlist ?? []);
   const whose = [...new Set(personas)].sort().join(', ') || 'no persona';
-  return {
-    tools: [...(view ?? registry)].map(({ definition }) => definition),
-    ...{ problems, fileOf, owned },
-    ...(left.length > 0 && { leftOut: `${amountOf(left.length, 'tool')} of ${whose}` }),
-  };
+  return `${amountOf(left.length, 'tool')} of ${whose}`;
 }

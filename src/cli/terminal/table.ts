@@ -19,8 +19,14 @@ export const LONGEST_LINE = 110;
 /**
  * Formats rows under headings. Each column is as wide as its longest value. If the table is wider
  * than the terminal, the widest columns shrink, and their values wrap.
+ *
+ * @param spare Headings of columns to leave out, in this order, if words would break otherwise.
  */
-export function table({ columns }: Terminal, rows: readonly Row[]): string {
+export function table(
+  terminal: Pick<Terminal, 'columns'>,
+  rows: readonly Row[],
+  [spare, ...more]: readonly string[] = [],
+): string {
   const titles = Object.keys(rows[0] ?? {});
   const heading = titles.map((title) => [title, [title, 'dim']]);
   const lines = [Object.fromEntries(heading) as Row, ...rows].map((row) =>
@@ -31,12 +37,18 @@ export function table({ columns }: Terminal, rows: readonly Row[]): string {
     }),
   );
   const widths = titles.map((_, at) => Math.max(...lines.map((cells) => cells[at]!.text.length)));
-  const room = columns - GAP.length * (titles.length - 1);
+  const room = terminal.columns - GAP.length * (titles.length - 1);
   // Breaks words only as a last resort.
   const words = (at: number) => lines.flatMap((cells) => cells[at]!.text.split(' '));
   const least = titles.map((_, at) => Math.max(...words(at).map(({ length }) => length)));
-  while (widths.reduce((sum, width) => sum + width, 0) > room) {
-    const order = widths.map((width, at) => (width > least[at]! ? width + columns : width));
+  if (spare !== undefined && sumOf(least) > room) {
+    const fewer = rows.map(({ [spare]: _, ...row }) => row);
+    return table(terminal, fewer, more);
+  }
+  while (sumOf(widths) > room) {
+    const order = widths.map((width, at) =>
+      width > least[at]! ? width + terminal.columns : width,
+    );
     const widest = order.indexOf(Math.max(...order));
     if (widths[widest]! <= LEAST_WIDTH) break;
     widths[widest]! -= 1;
@@ -58,6 +70,8 @@ export function table({ columns }: Terminal, rows: readonly Row[]): string {
     })
     .join('\n');
 }
+
+const sumOf = (widths: readonly number[]) => widths.reduce((sum, width) => sum + width, 0);
 
 /**
  * Wraps prose into lines of at most `width` characters, breaking between words. A word longer than

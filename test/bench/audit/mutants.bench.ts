@@ -196,5 +196,5 @@ if (given !== undefined) console.log(table);
 else
   writeSection(
     'Audit of tools with one writing call more',
-    `Each mutant is an honest readonly tool with one writing call added. The call is one of ${WRITES.length}, and it's written in one of ${HIDERS.length} ways, such as in a helper, a getter or a callback. Its verdict should be \`lies\`. The verdict \`agrees\` would be wrong.\n\n${table}`,
+    `Each mutant is an honest readonly tool with one writing call added. There are ${WRITES.length} calls and ${HIDERS.length} ways to write them, such as in a helper, a getter or a callback. The right verdict is \`lies\`, and \`agrees\` would be wrong.\n\n${table}`,
   );
