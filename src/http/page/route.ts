@@ -36,7 +36,7 @@ export const ROW_FIELDS = fieldsOn('row').map(([, { wire }]) => wire);
  * Views for the people who run agents. These views exist only if the server was started with a
  * store.
  */
-export const OPERATOR_VIEWS = ['overview', 'waiting', 'calls'] as const;
+export const OPERATOR_VIEWS = ['overview', 'waiting', 'calls', 'actions'] as const;
 export const VIEWS = ['tools', 'skills', 'tasks', 'jobs', 'findings'] as const;
 export type View = (typeof VIEWS | typeof OPERATOR_VIEWS)[number];
 
