@@ -103,7 +103,9 @@ export class RunningCall {
   }
 
   /** The caller, the current time and what was read, for a record of the call. */
-  get recorded() {
+  get recorded(): Pick<CallFacts, 'at' | 'principal' | 'conversationId'> & {
+    readonly labels?: readonly FlowLabel[];
+  } {
     const { callId: _, ...owner } = this.owner;
     const at = this.#frame.clock.now();
     return this.labels.length === 0 ? { ...owner, at } : { ...owner, at, labels: this.labels };

@@ -29,7 +29,6 @@ import { closeTool, OpenTool } from './tool-view.js';
 import { WaitingView } from './waiting-view.js';
 import { findingsView, workView, type Work } from './work-views.js';
 
-const SORTS = ['name', 'access_mode', 'danger_level', 'cost_tier', 'health'];
 /** Milliseconds after which the lists are read again. */
 const LISTS_MS = 30_000;
 /** Maximum number of tools shown for a search. */
@@ -206,14 +205,10 @@ function Tools({ lists, version, hasCalls }: ToolsProps) {
   const { answer, problem } = lists.tools;
   const [isFiltering, setFiltering] = useState(false);
   const { parameters } = currentRoute();
-  const [open, owner, query, sort] = ['open', 'owner', 'q', 'sort'].map((name) =>
-    parameters.get(name),
-  ) as [string | null, string | null, string | null, string | null];
+  const [open, owner, query] = ['open', 'owner', 'q'].map((name) => parameters.get(name));
   const isFiltered = AXES.some(({ key }) => parameters.has(key));
-  const shownFrom = (name: string) => (event: Event) => {
-    const { value } = event.target as HTMLInputElement;
-    location.replace(hrefWith({ [name]: value || null }));
-  };
+  const search = ({ target }: Event) =>
+    location.replace(hrefWith({ q: (target as HTMLInputElement).value || null }));
   const items = answer?.items ?? [];
   const shown =
     items.length < (answer?.total ?? 0) ? `, the first ${number(items.length)} shown` : '';
@@ -241,7 +236,7 @@ function Tools({ lists, version, hasCalls }: ToolsProps) {
             maxlength="500"
             aria-keyshortcuts="/"
             value=${query ?? ''}
-            onInput=${shownFrom('q')}
+            onInput=${search}
           />
           <kbd aria-hidden="true">/</kbd>
         </form>
@@ -249,11 +244,6 @@ function Tools({ lists, version, hasCalls }: ToolsProps) {
           <p class=${problem === '' ? 'results' : 'results problem'} role="status">
             ${problem || counts}
           </p>
-          <label class="hidden" for="sort">Sort by</label>
-          <select id="sort" value=${sort ?? ''} onChange=${shownFrom('sort')}>
-            <option value="">${query === null ? 'as listed' : 'best first'}</option>
-            ${SORTS.map((field) => html`<option value=${field}>by ${field.split('_')[0]}</option>`)}
-          </select>
           <button
             type="button"
             class="quiet only-narrow"
@@ -278,13 +268,13 @@ function Tools({ lists, version, hasCalls }: ToolsProps) {
       ${
         answer?.total === 0
           ? html`<p class="empty">
-              ${query === null && !isFiltered ? 'There are no tools here.' : 'No tool matches. Try other words, or fewer filters.'}
+              ${query == null && !isFiltered ? 'There are no tools here.' : 'No tool matches. Try other words, or fewer filters.'}
             </p>`
-          : html`<${ToolList} key=${`${answer?.query} ${sort}`} tools=${sorted(items, sort)} />`
+          : html`<${ToolList} key=${answer?.query} tools=${items} />`
       }
     </main>
     ${
-      open !== null &&
+      open != null &&
       html`<${OpenTool}
         key=${`${open}/${owner}`}
         name=${open}
@@ -296,23 +286,6 @@ function Tools({ lists, version, hasCalls }: ToolsProps) {
       />`
     }
   </div>`;
-}
-
-/**
- * Returns tools sorted by a field: levels from highest to lowest, and health from worst to best.
- */
-function sorted(tools: readonly Tool[], field: string | null): readonly Tool[] {
-  if (field === null || !SORTS.includes(field)) return tools;
-  const order = AXES.find(({ key }) => key === field)?.order ?? [];
-  const rankOf = (tool: Tool) =>
-    field === 'name'
-      ? 0
-      : field === 'health'
-        ? (tool.health.tool.success_rate ?? 2)
-        : -order.indexOf(String(tool[field]));
-  return [...tools].sort(
-    (a, b) => rankOf(a) - rankOf(b) || (field === 'name' ? a.name.localeCompare(b.name) : 0),
-  );
 }
 
 const STEPS: Readonly<Record<string, number>> = { ArrowDown: 1, j: 1, ArrowUp: -1, k: -1 };

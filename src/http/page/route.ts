@@ -42,8 +42,8 @@ export type View = (typeof VIEWS | typeof OPERATOR_VIEWS)[number];
 
 /**
  * Parses the page's URL, `#/view?parameters`, which contains the page's whole state. The parameters
- * are the search text (`q`), the persona, the filters, the order (`sort`), and the open item with
- * its owner. Unknown views and parameters are ignored, because a link may be old or mistyped.
+ * are the search text (`q`), the persona, the filters, and the open item with its owner. Unknown
+ * views and parameters are ignored, because a link may be old or mistyped.
  */
 export function currentRoute() {
   const [path, search] = location.hash.replace(/^#\/?/, '').split('?');
