@@ -1,6 +1,8 @@
 import type { ToolErrorCode } from '../core/errors.js';
+import type { FlowLabel } from '../core/flow.js';
 import { withoutSecrets } from '../core/public-message.js';
-import type { Decision, ToolOutcome } from '../safety/calls.js';
+import type { Decision, Pending, ToolOutcome } from '../safety/calls.js';
+import { noteInTimeline } from '../safety/timeline.js';
 import type { StateStore } from '../state/state-store.js';
 
 /** The record of one call, stored for operators. */
@@ -25,6 +27,11 @@ export interface RecordedCall {
    */
   readonly verdict?: Decision['verdict'];
   readonly rule?: string;
+  /** The labels that this call added to its conversation, if any. */
+  readonly labels?: readonly FlowLabel[];
+  /** The id of the pending call, and the question, if the call waits for a person. */
+  readonly pendingId?: string;
+  readonly question?: string;
   /** The arguments as JSON, truncated and without secrets. Present only with `recordArguments`. */
   readonly input?: string;
 }
@@ -55,7 +62,7 @@ export class CallLog {
   /** Writes a record of a call, and returns the record. */
   record(
     outcome: ToolOutcome,
-    call: Pick<RecordedCall, 'at' | 'principal' | 'conversationId'>,
+    call: Pick<RecordedCall, 'at' | 'principal' | 'conversationId' | 'labels'>,
     decision: Decision | undefined,
     input: unknown,
   ): RecordedCall {
@@ -68,11 +75,15 @@ export class CallLog {
         message: shortened(outcome.message, LONGEST_MESSAGE),
       }),
       ...(outcome.status === 'denied' && { message: shortened(outcome.reason, LONGEST_MESSAGE) }),
+      ...('pending' in outcome && waitingOf(outcome.pending)),
       ...(decision && { verdict: decision.verdict, rule: decision.rule }),
       ...(this.#keepsArguments && { input: shortened(JSON.stringify(input ?? {}), LONGEST_INPUT) }),
     };
-    const writing = this.#store
-      .append(isRefused(record) ? REFUSED : KEY, JSON.stringify(record), { max: MOST_CALLS })
+    const text = JSON.stringify(record);
+    const writing = Promise.all([
+      this.#store.append(isRefused(record) ? REFUSED : KEY, text, { max: MOST_CALLS }),
+      noteInTimeline(this.#store, record.conversationId, text),
+    ])
       .catch(() => undefined)
       .finally(() => this.#writing.delete(writing));
     this.#writing.add(writing);
@@ -106,6 +117,14 @@ function isRefused({ status, attempts }: Pick<RecordedCall, 'status' | 'attempts
 /** Returns true if the tool failed. The tool's health counts the same calls. */
 export function hasToolFailed({ status, attempts, code }: RecordedCall): boolean {
   return status === 'error' && attempts > 0 && code !== 'ABORTED';
+}
+
+function waitingOf({ id, ...pending }: Pending) {
+  const question = 'question' in pending ? pending.question : undefined;
+  return {
+    pendingId: id,
+    ...(question !== undefined && { question: shortened(question, LONGEST_MESSAGE) }),
+  };
 }
 
 function shortened(text: string, most: number): string {

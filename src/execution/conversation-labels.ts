@@ -115,8 +115,10 @@ export class ConversationLabels {
     if (read === undefined) return undefined;
     return this.add(conversationId, read).then(() => {
       for (const [label, { from }] of Object.entries(read) as [FlowLabel, FlowCause][])
-        if (flow[label] === undefined)
+        if (flow[label] === undefined) {
+          run.labels = [...run.labels, label];
           run.tell({ type: 'flow', label, ...(from !== undefined && { from }) });
+        }
     });
   }
 

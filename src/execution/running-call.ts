@@ -1,4 +1,4 @@
-import type { Flow } from '../core/flow.js';
+import type { Flow, FlowLabel } from '../core/flow.js';
 import { cloneFrozen, type Json } from '../core/plain-data.js';
 import type { CallFacts, ToolEvent } from '../core/tool-event.js';
 import type {
@@ -61,6 +61,8 @@ export class RunningCall {
   provider: string | undefined;
   /** The maximum size of the result shown to models, in bytes, if the tool or executor sets it. */
   maxResultBytes: number | undefined;
+  /** The labels that this call added to its conversation. */
+  labels: readonly FlowLabel[] = [];
   /** True if the call was answered while its work was still running. */
   isAbandoned = false;
   /** The user's approval, once the call continues with it. */
@@ -100,10 +102,13 @@ export class RunningCall {
     return owner;
   }
 
-  /** The caller and the current time, for a record of the call. */
-  get recorded(): Pick<CallFacts, 'at' | 'principal' | 'conversationId'> {
+  /** The caller, the current time and what was read, for a record of the call. */
+  get recorded(): Pick<CallFacts, 'at' | 'principal' | 'conversationId'> & {
+    readonly labels?: readonly FlowLabel[];
+  } {
     const { callId: _, ...owner } = this.owner;
-    return { ...owner, at: this.#frame.clock.now() };
+    const at = this.#frame.clock.now();
+    return this.labels.length === 0 ? { ...owner, at } : { ...owner, at, labels: this.labels };
   }
 
   /** The last decision that was reported. */

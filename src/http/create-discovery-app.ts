@@ -1,4 +1,4 @@
-import { Hono } from 'hono';
+import { Hono, type Context } from 'hono';
 import { cors } from 'hono/cors';
 import { z } from 'zod';
 import type { CapabilityRegistry } from '../capability/capability-registry.js';
@@ -18,7 +18,7 @@ import {
   type NamedToken,
 } from '../host/request-guard.js';
 import { lintRulesField, type LintRules } from '../registry/lint/lint-tools.js';
-import { findingsOf } from './findings.js';
+import { findingsOf, type Findings } from './findings.js';
 import { HttpError, type WireError } from './http-error.js';
 import { openApiOf } from './openapi.js';
 import { PAGE_FILES } from './page-files.js';
@@ -27,7 +27,7 @@ import { OperatorRoom } from './operator-room.js';
 import { addOperatorRoutes, OPERATOR_ROUTES, requireRole } from './operator-routes.js';
 import { personasIn } from './personas.js';
 import { readQuery } from './read-query.js';
-import { ROUTES } from './routes.js';
+import { ROUTES, type Route } from './routes.js';
 import {
   NO_STORE,
   SECURITY_HEADERS,
@@ -151,117 +151,145 @@ export function createDiscoveryApp(
   options: DiscoveryOptions = {},
 ): DiscoveryApp {
   const checked = checkOptions(discoveryOptions, options, 'options of createDiscoveryApp');
-  const { auth, allowedOrigins } = checked;
-  const guard = createGuard({
-    allowedHosts: checked.allowedHosts,
-    allowedOrigins,
-    authenticate: auth
-      ? 'token' in auth
-        ? bearerToken(auth.token)
-        : bearerTokens(auth.tokens, () => checked.clock.now())
-      : undefined,
-  });
-  const files = checked.page ? PAGE_FILES : [];
-  const openPaths = new Set(files.map(({ path }) => path));
-  const findings = findingsOf(capabilities, checked.lintRules);
-  let listeners = 0;
+  return new CatalogueApp(capabilities, checked).app;
+}
 
-  const app = new Hono<Env>();
-  app.onError((error) => sendError(refusalOf(error)));
-  for (const path of [LIVENESS_PATH, '/livez'])
-    app.get(path, (context) => sendJson(context, { status: 'ok' }));
-  app.get('/readyz', async (context) => {
-    const isReady = await (checked.operator?.store.now().then(
-      () => true,
-      () => false,
-    ) ?? true);
-    if (isReady) return sendJson(context, { status: 'ok' });
-    const message = "The state store isn't responding. Try again later.";
-    return sendError(new HttpError(503, { code: 'STATE_UNAVAILABLE', message }));
-  });
-  if (allowedOrigins.length > 0)
-    app.use(
-      cors({
-        origin: [...allowedOrigins],
-        allowMethods: ['GET', 'HEAD'],
-        allowHeaders: ['authorization', 'if-none-match'],
-        exposeHeaders: ['etag', 'www-authenticate'],
-        maxAge: 600,
-      }),
-    );
-  app.use(async (context, next) => {
-    const { raw, path } = context.req;
-    const admission = await guard(raw, { isOpen: openPaths.has(path) });
-    if (!admission.ok) {
-      const { status, code, message, headers } = admission;
-      throw new HttpError(status, { code, message }, headers);
-    }
-    const { operator, roles = [] } = admission;
-    if (isRead(raw)) requireRole('view', true, operator === undefined || roles.includes('view'));
-    context.set('operator', operator);
-    context.set('roles', roles);
-    await next();
-  });
-  // Responses are cached for only a second, because availability and health can change at any time.
-  const kept = new RecentMap<string, Tagged>(KEPT_ANSWERS);
-  const keptAnswer = (address: string, make: () => object): Tagged => {
-    const second = Math.floor(checked.clock.now() / 1_000);
-    const key = `${capabilities.revision} ${capabilities.healthReports} ${second} ${address}`;
-    const answer = kept.get(key) ?? tagged(make());
-    kept.set(key, answer);
-    return answer;
-  };
-  for (const { path, query: known, answer } of ROUTES)
-    app.get(path, (context) => {
+/** The checked options, with defaults. */
+type Settings = z.output<typeof discoveryOptions>;
+
+/** Adds the parts of the application in the order in which a request passes them. */
+class CatalogueApp {
+  readonly app = new Hono<Env>();
+  readonly #capabilities: CapabilityRegistry;
+  readonly #settings: Settings;
+  readonly #findings: Findings;
+  /** Responses are cached for a second, because availability and health can change at any time. */
+  readonly #kept = new RecentMap<string, Tagged>(KEPT_ANSWERS);
+  #listeners = 0;
+
+  constructor(capabilities: CapabilityRegistry, settings: Settings) {
+    this.#capabilities = capabilities;
+    this.#settings = settings;
+    this.#findings = findingsOf(capabilities, settings.lintRules);
+    const { operator, page, auth, clock } = settings;
+    const files = page ? PAGE_FILES : [];
+    const routes = [...ROUTES, ...(operator === undefined ? [] : OPERATOR_ROUTES)];
+    this.app.onError((error) => sendError(refusalOf(error)));
+    this.#addProbes();
+    this.#addGuard(new Set(files.map(({ path }) => path)));
+    for (const route of ROUTES) this.#addRoute(route);
+    if (operator !== undefined)
+      addOperatorRoutes(this.app, new OperatorRoom(operator, capabilities, this.#findings, clock));
+    const description = openApiOf(routes, auth !== undefined);
+    this.app.get('/openapi.json', (context) => sendJson(context, description));
+    this.app.get('/events', (context) => this.#streamEvents(context));
+    for (const { path, type, body, etag } of files)
+      this.app.get(path, (context) => sendTagged(context, { body, etag }, type));
+    this.app.notFound((context) => refuseUnknown(context, routes));
+  }
+
+  /** Adds the routes that need no token. */
+  #addProbes(): void {
+    for (const path of [LIVENESS_PATH, '/livez'])
+      this.app.get(path, (context) => sendJson(context, { status: 'ok' }));
+    this.app.get('/readyz', async (context) => {
+      const { operator } = this.#settings;
+      const isReady = await Promise.resolve(operator?.store.now()).then(
+        () => true,
+        () => false,
+      );
+      return isReady ? sendJson(context, { status: 'ok' }) : sendError(notReady());
+    });
+  }
+
+  /** Lets other origins read, and refuses requests without a valid host, origin or token. */
+  #addGuard(openPaths: ReadonlySet<string>): void {
+    const { auth, allowedHosts, allowedOrigins, clock } = this.#settings;
+    if (allowedOrigins.length > 0) this.app.use(cors({ ...CORS, origin: [...allowedOrigins] }));
+    const authenticate =
+      auth &&
+      ('token' in auth ? bearerToken(auth.token) : bearerTokens(auth.tokens, () => clock.now()));
+    const guard = createGuard({ allowedHosts, allowedOrigins, authenticate });
+    this.app.use(async (context, next) => {
+      const { raw, path } = context.req;
+      const admission = await guard(raw, { isOpen: openPaths.has(path) });
+      if (!admission.ok) {
+        const { status, code, message, headers } = admission;
+        throw new HttpError(status, { code, message }, headers);
+      }
+      const { operator, roles = [] } = admission;
+      if (isRead(raw)) requireRole('view', true, operator === undefined || roles.includes('view'));
+      context.set('operator', operator);
+      context.set('roles', roles);
+      await next();
+    });
+  }
+
+  #addRoute({ path, query: known, answer }: Route): void {
+    this.app.get(path, (context) => {
       const address = { path: context.req.path, query: searchOf(context.req.url) };
-      const make = () => {
+      const { revision, healthReports } = this.#capabilities;
+      const second = Math.floor(this.#settings.clock.now() / 1_000);
+      const key = `${revision} ${healthReports} ${second} ${address.path}?${address.query}`;
+      let answered = this.#kept.get(key);
+      if (answered === undefined) {
         const query = readQuery(known, address.query);
         const persona = query['persona'] as string | readonly string[] | undefined;
-        return answer({
-          catalogue: capabilities,
-          findings,
-          query,
-          personas: personasIn(capabilities, persona),
-          address,
-          name: context.req.param('name') ?? '',
-        });
-      };
-      return sendTagged(context, keptAnswer(`${address.path}?${address.query}`, make));
+        answered = tagged(
+          answer({
+            catalogue: this.#capabilities,
+            findings: this.#findings,
+            query,
+            personas: personasIn(this.#capabilities, persona),
+            address,
+            name: context.req.param('name') ?? '',
+          }),
+        );
+        this.#kept.set(key, answered);
+      }
+      return sendTagged(context, answered);
     });
-  if (checked.operator !== undefined)
-    addOperatorRoutes(
-      app,
-      new OperatorRoom(checked.operator, capabilities, findings, checked.clock),
-    );
-  const routes = [...ROUTES, ...(checked.operator === undefined ? [] : OPERATOR_ROUTES)];
-  const description = openApiOf(routes, auth !== undefined);
-  app.get('/openapi.json', (context) => sendJson(context, description));
-  app.get('/events', (context) => {
-    if (listeners >= checked.maxListeners) {
-      const message = `${checked.maxListeners} clients are already listening to /events, which is the maximum. Try again later.`;
+  }
+
+  #streamEvents(context: Context<Env>): Response {
+    const { maxListeners, clock } = this.#settings;
+    if (this.#listeners >= maxListeners) {
+      const message = `${maxListeners} clients are already listening to /events, which is the maximum. Try again later.`;
       throw new HttpError(503, { code: 'TOO_MANY_LISTENERS', message }, { 'retry-after': '10' });
     }
-    const headers = {
-      'content-type': 'text/event-stream; charset=utf-8',
-      'x-accel-buffering': 'no',
-    };
-    if (context.req.method === 'HEAD') return send(200, null, { ...NO_STORE, ...headers });
-    listeners += 1;
-    const onEnd = () => (listeners -= 1);
-    const stream = streamChanges(context, capabilities, checked.clock, onEnd);
-    for (const [name, value] of Object.entries({ ...SECURITY_HEADERS, ...NO_STORE, ...headers }))
+    if (context.req.method === 'HEAD') return send(200, null, EVENT_HEADERS);
+    this.#listeners += 1;
+    const onEnd = () => (this.#listeners -= 1);
+    const stream = streamChanges(context, this.#capabilities, clock, onEnd);
+    for (const [name, value] of Object.entries({ ...SECURITY_HEADERS, ...EVENT_HEADERS }))
       stream.headers.set(name, value);
     return stream;
-  });
-  for (const { path, type, body, etag } of files)
-    app.get(path, (context) => sendTagged(context, { body, etag }, type));
-  app.notFound((context) => {
-    if (!isRead(context.req.raw)) return sendError(readOnly(context.req.raw));
-    const paths = [...routes.map(({ path }) => path), '/events', '/openapi.json'].join(', ');
-    const message = `Expected one of ${paths}, got ${describeValue(context.req.path)}.`;
-    return sendError(new HttpError(404, { code: 'NOT_FOUND', message }));
-  });
-  return app;
+  }
+}
+
+const CORS = {
+  allowMethods: ['GET', 'HEAD'],
+  allowHeaders: ['authorization', 'if-none-match'],
+  exposeHeaders: ['etag', 'www-authenticate'],
+  maxAge: 600,
+};
+const EVENT_HEADERS = {
+  ...NO_STORE,
+  'content-type': 'text/event-stream; charset=utf-8',
+  'x-accel-buffering': 'no',
+};
+
+function notReady(): HttpError {
+  const message = "The state store isn't responding. Try again later.";
+  return new HttpError(503, { code: 'STATE_UNAVAILABLE', message });
+}
+
+/** Refuses a path that doesn't exist, or a method that a path doesn't have. */
+function refuseUnknown({ req }: Context<Env>, routes: readonly { readonly path: string }[]) {
+  if (!isRead(req.raw)) return sendError(readOnly(req.raw));
+  const paths = [...routes.map(({ path }) => path), '/events', '/openapi.json'].join(', ');
+  const message = `Expected one of ${paths}, got ${describeValue(req.path)}.`;
+  return sendError(new HttpError(404, { code: 'NOT_FOUND', message }));
 }
 
 const isRead = ({ method }: Request) => method === 'GET' || method === 'HEAD';

@@ -6,10 +6,11 @@ import { digestOf } from '../core/plain-data.js';
 import { readCallLog, type RecordedCall } from '../execution/call-log.js';
 import { readCallSeries, type SeriesRecord } from '../execution/call-series.js';
 import type { Role } from '../host/request-guard.js';
-import type { Pending, ToolOutcome } from '../safety/calls.js';
+import type { OperatorAction, Pending, ToolOutcome } from '../safety/calls.js';
 import { grantChoices } from '../safety/grants.js';
 import { OperatorDesk } from '../safety/operator-desk.js';
 import { readOutcome } from '../safety/read-outcome.js';
+import { readTimeline } from '../safety/timeline.js';
 import { countBy } from './facets.js';
 import type { Findings } from './findings.js';
 import { FirstSeen } from './first-seen.js';
@@ -95,14 +96,22 @@ export class OperatorRoom {
     return { actions: ((await this.desk?.actions()) ?? []).map(snakeCase) };
   }
 
-  /** Returns the recent calls that have these values. */
-  async calls(wanted: Partial<RecordedCall>) {
-    const calls = (await readCallLog(this.#settings.store)).filter((call) =>
-      Object.entries(wanted).every(
-        ([field, value]) => value === undefined || call[field as keyof RecordedCall] === value,
-      ),
+  /** Returns the recent calls with this status whose other fields contain these texts. */
+  async calls({ status, ...parts }: Partial<RecordedCall>) {
+    const wanted = Object.entries(parts as Record<string, string | undefined>);
+    const calls = (await readCallLog(this.#settings.store)).filter(
+      (call) =>
+        (status === undefined || call.status === status) &&
+        wanted.every(([field, part]) => contains(call[field as keyof RecordedCall], part)),
     );
     return { total: calls.length, calls: calls.map(snakeCase) };
+  }
+
+  /** Returns what happened in a conversation: its calls and the answers to them, oldest first. */
+  async timeline(conversation: string) {
+    const { store } = this.#settings;
+    const items = await readTimeline<RecordedCall | OperatorAction>(store, conversation);
+    return { timeline: items.map(snakeCase) };
   }
 
   async overview() {
@@ -177,6 +186,13 @@ export class OperatorRoom {
       added.some(({ name, owner }) => name === tool.name && owner === tool.owner);
     void this.#firstSeen.note(this.#capabilities.tools().filter(isNew));
   }
+}
+
+/** Returns true if a text contains a part, in upper or lower case. Everything contains no part. */
+function contains(text: unknown, part = ''): boolean {
+  return (
+    part === '' || (typeof text === 'string' && text.toLowerCase().includes(part.toLowerCase()))
+  );
 }
 
 type CatalogueChange = Parameters<Parameters<CapabilityRegistry['onChange']>[0]>[0];

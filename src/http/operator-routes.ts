@@ -48,6 +48,10 @@ function route<Fields extends QueryFields, Body extends z.ZodType = z.ZodNever>(
 const digest = z
   .string()
   .describe('The `digest` that the call had in `/pending`. A call that has changed is refused.');
+const allowedTo = (can: (role: Role) => boolean) => ({
+  allowed: { approve: can('approve'), run: can('run') },
+});
+const part = (of: string) => text().describe(`A part of the ${of}, in upper or lower case.`);
 const text = () => z.string().optional();
 
 /** All routes for operators. */
@@ -62,7 +66,7 @@ export const OPERATOR_ROUTES: readonly OperatorRoute[] = [
       },
     },
     async ({ room, query, can }) => ({
-      allowed: { approve: can('approve'), run: can('run') },
+      ...allowedTo(can),
       ...(await room.pending(query)),
     }),
   ),
@@ -109,7 +113,12 @@ export const OPERATOR_ROUTES: readonly OperatorRoute[] = [
       return { done: 'grant' };
     },
   ),
-  route(['get', '/grants', 'view'], 'Lists active grants.', {}, ({ room }) => room.grants()),
+  route(
+    ['get', '/grants', 'view'],
+    'Lists active grants, and what the token allows.',
+    {},
+    async ({ room, can }) => ({ ...allowedTo(can), ...(await room.grants()) }),
+  ),
   route(
     ['delete', '/grants/:id', 'approve'],
     'Revokes a grant.',
@@ -122,9 +131,22 @@ export const OPERATOR_ROUTES: readonly OperatorRoute[] = [
   route(
     ['get', '/calls', 'view'],
     'Lists recent calls, newest first.',
-    { query: { tool: text(), principal: text(), conversation: text(), status: text() } },
+    {
+      query: {
+        tool: part('name of the tool'),
+        principal: part('principal'),
+        conversation: part('id of the conversation'),
+        status: text(),
+      },
+    },
     ({ room, query: { tool, conversation, principal, status } }) =>
       room.calls({ toolName: tool, conversationId: conversation, principal, status } as never),
+  ),
+  route(
+    ['get', '/timeline', 'view'],
+    'Lists what happened in a conversation, oldest first: calls, labels, questions, answers and errors.',
+    { query: { conversation: z.string().describe('The id of the conversation.') } },
+    ({ room, query }) => room.timeline(query.conversation),
   ),
   route(
     ['get', '/overview', 'view'],

@@ -10,8 +10,10 @@ import {
   sharedFields,
   type DiscoveryOptions,
 } from './create-discovery-app.js';
+import { OperatorDesk } from '../safety/operator-desk.js';
 import { HttpError } from './http-error.js';
 import { sendError } from './send.js';
+import { Webhook, webhookField, type WebhookOptions } from './webhook.js';
 
 /** Options for the catalogue server. */
 export interface ServeOptions extends Omit<DiscoveryOptions, 'auth'> {
@@ -29,6 +31,11 @@ export interface ServeOptions extends Omit<DiscoveryOptions, 'auth'> {
   readonly token?: string;
   /** Tokens with names, roles and expiry, instead of `token`. @default none */
   readonly tokens?: readonly NamedToken[];
+  /**
+   * Posts a signed message to an address when a call waits for a person, once for all servers that
+   * share the store. Needs `operator` with the approval key. (Experimental.) @default none
+   */
+  readonly webhook?: WebhookOptions;
 }
 
 const serveOptions = z
@@ -39,10 +46,15 @@ const serveOptions = z
     host: listenFields.host.default('127.0.0.1'),
     token: tokenField.optional(),
     tokens: namedTokens.optional(),
+    webhook: webhookField,
   } satisfies FieldsOf<ServeOptions>)
   .refine(
     ({ token, tokens }) => token === undefined || tokens === undefined,
     'either token or tokens',
+  )
+  .refine(
+    ({ webhook, operator }) => webhook === undefined || operator?.approvalKey !== undefined,
+    'operator.approvalKey beside webhook',
   );
 
 /**
@@ -65,7 +77,7 @@ export async function serve(
   capabilities: CapabilityRegistry,
   options: ServeOptions = {},
 ): Promise<RunningServer> {
-  const { port, host, token, tokens, ...discovery } = checkOptions(
+  const { port, host, token, tokens, webhook, ...discovery } = checkOptions(
     serveOptions,
     options,
     'options of serve',
@@ -76,7 +88,7 @@ export async function serve(
     ...(token !== undefined && { auth: { token } }),
     ...(tokens !== undefined && { auth: { tokens } }),
   });
-  return listen({
+  const running = await listen({
     port,
     host,
     needsToken: token !== undefined || tokens !== undefined,
@@ -85,4 +97,13 @@ export async function serve(
     refuse: ({ status, headers, code, message }) =>
       sendError(new HttpError(status, { code, message }, headers)),
   });
+  const { operator, clock } = discovery;
+  if (webhook === undefined || operator?.approvalKey === undefined) return running;
+  const { url } = running;
+  const desk = new OperatorDesk(operator.store, operator.approvalKey);
+  const hook = new Webhook(desk, operator.store, clock, {
+    ...webhook,
+    page: webhook.page ?? url,
+  });
+  return { url, close: () => Promise.all([hook.close(), running.close()]).then(() => undefined) };
 }

@@ -72,9 +72,9 @@ export class OperatorDesk {
       grant = await this.#grants.make(await this.#waiting.require(pending), scope);
       await this.#waiting.approve(pending, { by });
       await this.#grants.record(grant);
-      const { toolName, principal } = pending;
+      const { toolName, principal, conversationId } = pending;
       const of = without({ toolName, principal });
-      return this.#waiting.record({ action: 'grant', operator: by, id, ...of });
+      return this.#waiting.record({ action: 'grant', operator: by, id, ...of }, conversationId);
     };
     await this.#act(id, make, digest);
     return grant;

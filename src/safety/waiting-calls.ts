@@ -17,6 +17,7 @@ import type { StateStore, StoreMoment } from '../state/state-store.js';
 import { readAnswer } from '../tool/question.js';
 import type { OperatorAction, Pending, PendingApproval, StoredPending } from './calls.js';
 import type { Signer } from './signer.js';
+import { noteInTimeline } from './timeline.js';
 
 /** The facts that identify a waiting call. */
 export interface AskedCall {
@@ -100,7 +101,8 @@ const STALE_MS = 60_000;
 export class WaitingCalls {
   readonly #store: StateStore;
   readonly #signer: Signer;
-  #asked = 0;
+  /** A random start, so that processes that ask at the same moment don't count alike. */
+  #asked = parseInt(randomUUID().slice(0, 3), 16);
   /** The last entry of the index that was checked, see `#list`. */
   #checked: string | undefined;
 
@@ -288,10 +290,15 @@ export class WaitingCalls {
     return items.map((item) => JSON.parse(item) as OperatorAction).toReversed();
   }
 
-  /** Records an answer, or another action of an operator. */
-  async record(action: Omit<OperatorAction, 'at'>): Promise<OperatorAction> {
+  /** Records an answer, or another action of an operator, also in the conversation's timeline. */
+  async record(
+    action: Omit<OperatorAction, 'at'>,
+    conversationId?: string,
+  ): Promise<OperatorAction> {
     const recorded = Object.freeze({ ...action, at: (await this.#store.now()).time });
-    await this.#store.append(ANSWERS, JSON.stringify(recorded), { max: MOST_ANSWERS });
+    const text = JSON.stringify(recorded);
+    await this.#store.append(ANSWERS, text, { max: MOST_ANSWERS });
+    await noteInTimeline(this.#store, conversationId, text);
     return recorded;
   }
 
@@ -344,9 +351,10 @@ export class WaitingCalls {
     if (!(await this.#store.compareAndSet(key, text, next, options)))
       throw resolved((await this.get(pending.id)) ?? call);
     await this.#unlist(pending);
-    const { id, toolName, principal } = pending;
+    const { id, toolName, principal, conversationId } = pending;
     const action = ACTION_OF[state.is as keyof typeof ACTION_OF];
-    return this.record({ action, id, toolName, ...without({ operator: by, principal }) });
+    const facts = { action, id, toolName, ...without({ operator: by, principal }) };
+    return this.record(facts, conversationId);
   }
 
   async #held(key: string, given?: string, now?: StoreMoment): Promise<Held | undefined> {

@@ -187,7 +187,60 @@ describe.skipIf(!browserPresent)('the operator page (skipped without a browser)'
     await page.getByText('5 of the last 1,000 calls').waitFor();
     await page.getByLabel('Status').selectOption('error');
     await page.getByText('2 of the last 1,000 calls').waitFor();
-    expect(await page.locator('.calls tbody tr').count()).toBe(2);
+    expect(await page.locator('.calls > li').count()).toBe(2);
+  });
+
+  it("shows a conversation's calls and answers in order, linked from its calls and its card", async () => {
+    const chat = { principal: 'bob', conversationId: 'chat/7' };
+    const call = { id: 'r', name: 'refund', input: { order: 8 } };
+    await executor.execute({ id: 's', name: 'status', input: { order: 4 } }, chat);
+    await executor.execute(call, chat);
+    const page = await show('waiting');
+    await page.getByRole('article').getByRole('link', { name: 'chat/7' }).click();
+    await page.getByRole('heading', { name: 'Conversation chat/7' }).waitFor();
+    expect(await page.locator('.calls > li').allInnerTexts()).toEqual([
+      expect.stringMatching(/status\s+EXECUTION_FAILED\s+<img src=x/),
+      expect.stringMatching(/refund\s+approval_required/),
+    ]);
+    await executor.approve((await executor.waiting())[0] as never, { by: 'ada' });
+    await executor.execute(call, chat);
+    await page.locator('.calls > li').nth(3).waitFor();
+    expect(await page.locator('.calls > li').allInnerTexts()).toEqual([
+      expect.stringContaining('EXECUTION_FAILED'),
+      expect.stringContaining('approval_required'),
+      expect.stringMatching(/refund\s+approve\s+by ada/),
+      expect.stringMatching(/refund\s+ok/),
+    ]);
+    await page.getByRole('link', { name: 'All calls' }).click();
+    await page.getByLabel('Conversation').fill('CHAT');
+    await page.getByText('3 of the last 1,000 calls').waitFor();
+    await page.locator('summary', { hasText: 'EXECUTION_FAILED' }).click();
+    await page.getByRole('link', { name: 'chat/7' }).click();
+    await page.getByRole('heading', { name: 'Conversation chat/7' }).waitFor();
+  });
+
+  it("shows grants, which an operator can revoke, and operators' actions", async () => {
+    await refund(1);
+    const page = await show('waiting');
+    await page.getByRole('button', { name: /^Also allow: refund with the same/ }).click();
+    await page.getByText('no longer waiting').waitFor();
+    await page.getByRole('link', { name: 'Actions' }).click();
+    const grant = page.getByRole('article', { name: 'Grant for refund' });
+    await grant.getByText('{"order":1}').waitFor();
+    await page.locator('.calls > li', { hasText: 'grant' }).getByText('ada').waitFor();
+    await grant.getByRole('button', { name: 'Revoke' }).click();
+    await page.getByText('No active grants.').waitFor();
+    await page.locator('.calls > li', { hasText: 'revoke' }).waitFor();
+    expect(await executor.grants()).toEqual([]);
+  });
+
+  it('opens the card that a link names', async () => {
+    for (const order of [1, 2, 3]) await refund(order);
+    const [newest] = await executor.waiting();
+    const page = await show(`waiting?open=${newest!.id}`);
+    await page.locator('article:focus', { hasText: 'Refund order 3' }).waitFor();
+    await page.goto(`${server.url}/#/waiting?open=gone`);
+    await page.getByText("The call that the link leads to isn't waiting any more.").waitFor();
   });
 
   it('runs a tool from a form, and shows what a model would read', async () => {
@@ -213,10 +266,10 @@ describe.skipIf(!browserPresent)('the operator page (skipped without a browser)'
   it('names every control for screen readers and has enough contrast at 390 pixels', async () => {
     await refund(1);
     await executor.execute({ id: 'pick', name: 'pick' });
-    for (const view of ['overview', 'waiting', 'calls', 'tools?open=status']) {
+    for (const view of ['overview', 'waiting', 'calls', 'actions', 'tools?open=status']) {
       const page = await show(view, TOKEN, 390);
       await page
-        .locator(view === 'tools?open=status' ? '.try' : '.card, .calls')
+        .locator(view === 'tools?open=status' ? '.try' : '.card, .calls, .muted')
         .first()
         .waitFor();
       expect(await page.evaluate(unnamedControls)).toEqual([]);

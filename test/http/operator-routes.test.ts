@@ -5,6 +5,8 @@ import { CapabilityRegistry } from '../../src/capability.js';
 import { createDiscoveryApp, type DiscoveryOptions } from '../../src/http.js';
 import { defineTool, ToolExecutor, ToolMetadataRegistry } from '../../src/index.js';
 import { MemoryStateStore } from '../../src/state.js';
+import { ManualClock } from '../../src/testing.js';
+import { systemClock, type Clock } from '../../src/core/clock.js';
 
 const KEY = randomBytes(32);
 const token = (name: string) => `${name}-${'x'.repeat(16)}`;
@@ -27,8 +29,9 @@ interface Shown {
 async function setup(
   operator: object = {},
   auth: DiscoveryOptions['auth'] | null = { tokens: TOKENS },
+  clock: Clock = systemClock,
 ) {
-  const store = new MemoryStateStore();
+  const store = new MemoryStateStore({ clock });
   const registry = new ToolMetadataRegistry();
   const seen: unknown[] = [];
   const sent: string[] = [];
@@ -57,17 +60,19 @@ async function setup(
       description: 'Tells who calls',
       inputSchema: z.object({}),
       accessMode: 'readonly',
+      reads: ['private'],
       execute: (_input, { principal, context }) => {
         seen.push(context);
         return { principal };
       },
     }),
   ]);
-  const executor = new ToolExecutor({ registry, store, approvalKey: KEY });
+  const executor = new ToolExecutor({ registry, store, approvalKey: KEY, clock });
   const capabilities = await CapabilityRegistry.load({
     tools: [...registry].map(({ definition }) => definition),
   });
   const app = createDiscoveryApp(capabilities, {
+    clock,
     ...(auth && { auth }),
     operator: {
       store,
@@ -294,6 +299,62 @@ describe('the operator routes', () => {
     });
     await executor.close();
     expect((await ask('/overview')).json()).toMatchObject({ waiting: 0, failing: [] });
+  });
+
+  it('filter calls by a part of the tool, the principal or the conversation', async () => {
+    const { ask, executor } = await setup();
+    await executor.execute(
+      { id: 'a', name: 'whoami' },
+      { principal: 'Ada Lovelace', conversationId: 'chat-1' },
+    );
+    await executor.execute({ id: 'b', name: 'broken' }, { principal: 'bob' });
+    const found = async (query: string) => {
+      const { calls } = (await ask(`/calls?${query}`)).json() as unknown as {
+        calls: readonly { readonly call_id: string }[];
+      };
+      return calls.map((each) => each.call_id);
+    };
+    expect(await found('principal=love')).toEqual(['a']);
+    expect(await found('tool=ROK')).toEqual(['b']);
+    expect(await found('conversation=chat')).toEqual(['a']);
+    expect(await found('principal=o&status=error')).toEqual(['b']);
+  });
+
+  it("list a conversation's newest 200 calls, labels, questions and answers in order, for 24 hours", async () => {
+    const clock = new ManualClock(1_000_000);
+    const { ask, executor, shown, post } = await setup({}, { tokens: TOKENS }, clock);
+    const chat = { principal: 'bob', conversationId: 'chat-1' };
+    const mail = { id: 'm', name: 'send_mail', input: { to: 'a' } };
+    await executor.execute({ id: 'w', name: 'whoami' }, chat);
+    await executor.execute(mail, chat);
+    await executor.execute({ id: 'x', name: 'whoami' }, { conversationId: 'other' });
+    const [{ id, digest }] = (await shown()) as [Shown['pending'][0]];
+    await post(`/pending/${id}/approve`, 'ada', { digest });
+    await executor.execute(mail, chat);
+    await executor.execute({ id: 'b', name: 'nothing' }, chat);
+    const timeline = async () => {
+      const { json } = await ask('/timeline?conversation=chat-1');
+      return (json() as unknown as { timeline: readonly { readonly call_id: string }[] }).timeline;
+    };
+    expect(await timeline()).toMatchObject([
+      { call_id: 'w', status: 'ok', labels: ['private'] },
+      { call_id: 'm', status: 'approval_required', pending_id: id, verdict: 'confirm' },
+      { action: 'approve', operator: 'ada', id },
+      { call_id: 'm', status: 'ok' },
+      { call_id: 'b', status: 'error', code: 'TOOL_NOT_FOUND' },
+    ]);
+    for (let call = 0; call < 200; call += 1)
+      await executor.execute({ id: `${call}`, name: 'nothing' }, chat);
+    expect((await timeline()).map((each) => each.call_id).slice(0, 2)).toEqual(['0', '1']);
+    clock.advance(24 * 3_600_000);
+    expect(await timeline()).toEqual([]);
+  });
+
+  it('offer grants for a waiting call on a server that runs no tools', async () => {
+    const { wait } = await setup({ executor: undefined });
+    expect(await wait()).toMatchObject({
+      grant_choices: [{ scope: { input: { to: 'a' } } }],
+    });
   });
 
   it('tell why a call failed, without secrets, in at most 300 characters', async () => {

@@ -223,6 +223,15 @@ describe.skipIf(!browserPresent)('the page shows', () => {
     await page.getByRole('complementary', { name: 'Tool web_search' }).waitFor();
   });
 
+  it('what uses a tool: its providers, and the skills and jobs that need it', async () => {
+    const page = await open('#/tools?open=web_search');
+    expect(await page.locator('.used-by').innerText()).toMatch(
+      /^used by\s+second, first → web_search → Research\s+→ Briefing/,
+    );
+    await page.locator('.used-by').getByRole('link', { name: 'Briefing' }).click();
+    await page.getByRole('article', { name: 'Briefing' }).waitFor();
+  });
+
   it('findings, worst first, each with its location and a link to its tool', async () => {
     const page = await open('#/findings');
     expect(await page.getByRole('heading', { level: 2 }).allInnerTexts()).toEqual([
@@ -259,7 +268,7 @@ describe.skipIf(!browserPresent)('the page shows', () => {
           .getByRole('navigation', { name: 'Views' })
           .getByRole('link', { disabled: false })
           .count(),
-      ).toBe(5);
+      ).toBe(4); // Nothing is shown of tasks, because there are none.
       if (hash.startsWith('#/tools'))
         for (const role of ['search', 'complementary', 'banner'] as const)
           expect(await page.getByRole(role).count(), role).toBe(1);

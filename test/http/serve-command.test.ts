@@ -1,10 +1,15 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
+import {
+  createServer as createWebServer,
+  type IncomingMessage,
+  type ServerResponse,
+} from 'node:http';
 import { createServer, type AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { runCli } from '../../src/cli/run-cli.js';
-import { ToolExecutor } from '../../src/index.js';
+import { defineTool, ToolExecutor, ToolMetadataRegistry } from '../../src/index.js';
 import { PublishedHealth } from '../../src/providers.js';
 import { RedisStateStore } from '../../src/state.js';
 import { ManifestTree, toolEntry } from '../capability/manifest-tree.js';
@@ -259,6 +264,53 @@ describe.skipIf(!redisPresent)(
         },
       );
       await store.close();
+    });
+
+    it("tells the webhook of an agent's waiting call, with a link to the public page", async () => {
+      await redis.flush();
+      const { root } = new ManifestTree({ 'approval.key': 'ab'.repeat(32) });
+      const hook = createWebServer().listen(0, '127.0.0.1');
+      const arrived = once(hook, 'request') as Promise<[IncomingMessage, ServerResponse]>;
+      const store = await RedisStateStore.connect({ url: redis.url, timeoutMs: 10_000 });
+      const registry = new ToolMetadataRegistry();
+      registry.register(
+        defineTool({
+          name: 'send',
+          description: 'Sends a letter',
+          inputSchema: { type: 'object' },
+          accessMode: 'write',
+          execute: () => 'sent',
+        }),
+      );
+      const approvalKey = Buffer.from('ab'.repeat(32), 'hex');
+      const executor = new ToolExecutor({ registry, store, approvalKey });
+      const flags = {
+        redis: redis.url,
+        'approval-key-file': 'approval.key',
+        webhook: `http://127.0.0.1:${(hook.address() as AddressInfo).port}/`,
+        'public-url': 'https://tools.example',
+      };
+      await expect(running(flags, {}, async () => {}, root)).rejects.toThrow(
+        'Expected a secret for --webhook, got none. Set TOOLDEX_WEBHOOK_SECRET',
+      );
+      const env = { TOOLDEX_WEBHOOK_SECRET: 'secret-of-the-webhook' };
+      await running(
+        flags,
+        env,
+        async () => {
+          await executor.execute({ id: '1', name: 'send' });
+          const [request, response] = await arrived;
+          response.end();
+          const body = Buffer.concat((await request.toArray()) as Buffer[]).toString();
+          const [{ id }] = (await executor.waiting()) as unknown as [{ readonly id: string }];
+          const url = `https://tools.example/#/waiting?open=${id}`;
+          expect(JSON.parse(body)).toMatchObject({ id, tool: 'send', url });
+        },
+        root,
+      );
+      await executor.close();
+      await store.close();
+      hook.close();
     });
 
     it('reads health under the prefix from --redis-prefix, and reports if there is no health data', async () => {

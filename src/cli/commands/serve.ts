@@ -59,6 +59,15 @@ const OPTIONS = {
   }),
   ...REDIS_OPTIONS,
   ...KEY_OPTIONS,
+  webhook: text('<url>', 'the address to tell when a call waits for a person (experimental)', {
+    needs: ['approvalKeyFile'],
+  }),
+  webhookSecret: text('<text>', 'the secret that signs the messages', {
+    env: 'TOOLDEX_WEBHOOK_SECRET',
+  }),
+  publicUrl: text('<url>', "the page's address for links in messages, if it's behind a proxy", {
+    needs: ['webhook'],
+  }),
   allowApprove: flag('let operators answer waiting calls', { needs: ['tokenFile'] }),
   allowRun: flag('let operators try tools', { needs: ['tokenFile'] }),
   context: text(
@@ -86,10 +95,14 @@ export const commands = {
     notes:
       '\nThe default port is 4780. Manifests and MCP servers are watched. Each request selects its persona: /tools?persona=Atlas.',
     run: async (context) => {
-      const { approvalKeyFile, allowApprove, redis } = context.options;
+      const { approvalKeyFile, allowApprove, redis, webhook, webhookSecret } = context.options;
       if (approvalKeyFile !== undefined && redis === undefined)
         throw wrongUsage(
           "--approval-key-file only works with the agents' Redis. Pass it with --redis or TOOLDEX_REDIS_URL.",
+        );
+      if (webhook !== undefined && webhookSecret === undefined)
+        throw wrongUsage(
+          'Expected a secret for --webhook, got none. Set TOOLDEX_WEBHOOK_SECRET, for example to the output of: openssl rand -hex 32',
         );
       if (allowApprove && approvalKeyFile === undefined)
         throw wrongUsage('--allow-approve only works with --approval-key-file.');
@@ -133,6 +146,7 @@ async function serveCatalogue(context: ServeContext, closing: Closing): Promise<
     lintRules,
     ...listenOptions(options),
     ...operators,
+    ...webhookOf(context),
   });
   closing.push(
     () => running.close(),
@@ -192,6 +206,14 @@ async function healthIn(
       ),
     );
   return health;
+}
+
+/** Returns the server options for messages about waiting calls. */
+function webhookOf({ terminal, options }: ServeContext): Pick<ServeOptions, 'webhook'> {
+  const { webhook: url, webhookSecret: secret, publicUrl: page } = options;
+  if (url === undefined || secret === undefined) return {};
+  const onFailure = (message: string) => terminal.err(message);
+  return { webhook: { url, secret, page, onFailure } };
 }
 
 /** Returns the server options for operators: their names and permissions. */

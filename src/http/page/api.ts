@@ -85,9 +85,14 @@ class ApiError extends Error {
  *
  * @throws ApiError
  */
-export async function ask<T>(address: string, body?: object): Promise<T> {
+export async function ask<T>(
+  address: string,
+  body?: object,
+  method = body ? 'POST' : 'GET',
+): Promise<T> {
   const response = await fetch(address, {
-    ...(body && { method: 'POST', body: JSON.stringify(body) }),
+    method,
+    ...(body && { body: JSON.stringify(body) }),
     headers: {
       'content-type': 'application/json',
       ...(hasToken() && { authorization: `Bearer ${sessionStorage.getItem(TOKEN)}` }),

@@ -11,7 +11,7 @@ import {
   type List,
   type Tool,
 } from './api.js';
-import { CallsView, OverviewView } from './operator-views.js';
+import { ActionsView, CallsView, loading, OverviewView } from './operator-views.js';
 import { number } from './parts.js';
 import {
   AXES,
@@ -29,8 +29,6 @@ import { closeTool, OpenTool } from './tool-view.js';
 import { WaitingView } from './waiting-view.js';
 import { findingsView, workView, type Work } from './work-views.js';
 
-const SORTS = ['name', 'access_mode', 'danger_level', 'cost_tier', 'health'];
-const FINDINGS = 200;
 /** Milliseconds after which the lists are read again. */
 const LISTS_MS = 30_000;
 /** Maximum number of tools shown for a search. */
@@ -72,18 +70,8 @@ function Unlock({ onToken }: { readonly onToken: () => void }) {
   </main>`;
 }
 
-interface CatalogueProps {
-  readonly health: Health;
-  readonly isLost: boolean;
-}
-
-/** Shows the catalogue. The page's content is derived from the URL and the server's responses. */
-function Catalogue({ health: { revision, personas }, isLost }: CatalogueProps) {
-  const { view, parameters } = currentRoute();
-  const [findingPages, setFindingPages] = useState(1);
-  const persona = parameters.get('persona');
-  // Lists are read again when the catalogue has changed, when the connection returns, and every 30
-  // s because health changes without a new revision.
+/** Counts when to read the lists again: every 30 s, because health changes without a new revision. */
+function useRound(): number {
   const [round, setRound] = useState(0);
   useEffect(() => {
     const next = () => document.hidden || setRound((last) => last + 1);
@@ -94,106 +82,133 @@ function Catalogue({ health: { revision, personas }, isLost }: CatalogueProps) {
       document.removeEventListener('visibilitychange', next);
     };
   }, []);
-  const version = `${revision} ${isLost} ${round}`;
+  return round;
+}
+
+/** Reads everything in the catalogue that the persona in the URL can use. */
+function useLists(version: string) {
+  const { parameters } = currentRoute();
+  const persona = parameters.get('persona');
   const own = questionOf(new URLSearchParams(persona === null ? {} : { persona }));
-  const tools = useList<Tool>(
-    'tools',
-    `callable=true&facets=true&fields=${ROW_FIELDS.join()}&${questionOf(parameters)}`,
-    version,
-    parameters.get('q') ? FOUND : Infinity,
-  );
-  const lists = {
-    tools,
+  return {
+    tools: useList<Tool>(
+      'tools',
+      `callable=true&facets=true&fields=${ROW_FIELDS.join()}&${questionOf(parameters)}`,
+      version,
+      parameters.get('q') ? FOUND : Infinity,
+    ),
     skills: useList<Work>('skills', own, version),
     tasks: useList<Work>('tasks', own, version),
     jobs: useList<Work>('jobs', own, version),
-    findings: useList<FindingWire>('findings', own, version, FINDINGS * findingPages),
+    findings: useList<FindingWire>('findings', own, version),
   };
+}
+type Lists = ReturnType<typeof useLists>;
+
+interface CatalogueProps {
+  readonly health: Health;
+  readonly isLost: boolean;
+}
+
+/** Shows the catalogue. The page's content is derived from the URL and the server's responses. */
+function Catalogue({ health: { revision, personas }, isLost }: CatalogueProps) {
+  const { view, parameters } = currentRoute();
+  const version = `${revision} ${isLost} ${useRound()}`;
+  const lists = useLists(version);
   const { answer: overview } = useJson<Overview>('overview');
-  const countOf = (each: View) =>
-    each === 'waiting'
-      ? overview?.waiting
-      : each === 'overview' || each === 'calls'
-        ? undefined
-        : (lists[each].answer?.searched ?? lists[each].answer?.total ?? 0);
   document.title = `${parameters.get('open') ?? titled(view)} – tooldex`;
-  const content = () => {
-    if (view === 'overview') return html`<${OverviewView} />`;
-    if (view === 'waiting') return html`<${WaitingView} />`;
-    if (view === 'calls') return html`<${CallsView} />`;
-    const { answer, problem } = lists[view];
-    if (problem !== '') return html`<p class="problem" role="alert">${problem}</p>`;
-    if (answer === undefined) return html`<p class="empty">Loading …</p>`;
-    return view === 'findings'
-      ? findingsView(answer as List<FindingWire>, () => setFindingPages(findingPages + 1))
-      : workView(answer as List<Work>);
-  };
   return html`
     <header class="bar">
       <a class="brand" href="#/tools">tooldex</a>
-      <nav class="tabs" aria-label="Views">
-        ${[...(overview ? OPERATOR_VIEWS : []), ...VIEWS].map((each) => {
-          const count = countOf(each);
-          return html`<a
-            class="tab"
-            href=${hrefOf(each)}
-            aria-current=${each === view ? 'page' : undefined}
-          >
-            ${titled(each)}
-            ${count !== undefined && html`<span class="count">${number(count)}</span>`}
-          </a>`;
-        })}
-      </nav>
+      ${tabs(lists, overview)}
       <div class="bar-end">
         <span class="connection" role="status" data-state=${isLost ? 'lost' : 'live'}
           >${isLost ? 'not connected' : 'live'}</span
         >
-        <label for="persona" class="hidden">Persona</label>
-        <select
-          id="persona"
-          hidden=${personas.length === 0 && persona === null}
-          value=${persona ?? ''}
-          onChange=${({ target }: Event) =>
-            location.assign(hrefWith({ persona: (target as HTMLSelectElement).value || null }))}
-        >
-          <option value="">All personas</option>
-          ${[...new Set([...personas, ...(persona === null ? [] : [persona])])].map(
-            (each) => html`<option>${each}</option>`,
-          )}
-        </select>
+        ${personaChoice(personas)}
       </div>
     </header>
     ${
       view === 'tools'
-        ? html`<${Tools} list=${tools} version=${version} hasCalls=${overview !== undefined} />`
+        ? html`<${Tools} lists=${lists} version=${version} hasCalls=${overview !== undefined} />`
         : html`<main class="page" tabindex="-1">
             <div class="page-content">
               <h1 class="hidden">${titled(view)}</h1>
-              ${content()}
+              ${view in OPERATING ? html`<${OPERATING[view]} />` : listed(lists[view as 'skills'], view)}
             </div>
           </main>`
     }
   `;
 }
 
+const OPERATING: Partial<Record<View, () => unknown>> = {
+  overview: OverviewView,
+  waiting: WaitingView,
+  calls: CallsView,
+  actions: ActionsView,
+};
+
+/** Shows skills, tasks, jobs or findings. */
+function listed({ answer, problem }: Lists['skills'], view: View) {
+  if (problem !== '') return html`<p class="problem" role="alert">${problem}</p>`;
+  if (answer === undefined) return loading(undefined);
+  return view === 'findings' ? findingsView(answer as List<never>) : workView(answer);
+}
+
+/** Links to the views. Views of empty lists are left out. */
+function tabs(lists: Lists, overview: Overview | undefined) {
+  const { view } = currentRoute();
+  const counts: Partial<Record<View, number | undefined>> = { waiting: overview?.waiting };
+  for (const each of VIEWS) {
+    const { searched, total = 0 } = lists[each].answer ?? {};
+    counts[each] = searched ?? total;
+  }
+  const shown = [...(overview ? OPERATOR_VIEWS : []), ...VIEWS].filter(
+    (each) => counts[each] !== 0 || ['tools', 'waiting', view].includes(each),
+  );
+  return html`<nav class="tabs" aria-label="Views">
+    ${shown.map(
+      (each) =>
+        html`<a class="tab" href=${hrefOf(each)} aria-current=${each === view ? 'page' : undefined}>
+          ${titled(each)}
+          ${counts[each] !== undefined && html`<span class="count">${number(counts[each])}</span>`}
+        </a>`,
+    )}
+  </nav>`;
+}
+
+function personaChoice(personas: readonly string[]) {
+  const persona = currentRoute().parameters.get('persona');
+  return html`<label for="persona" class="hidden">Persona</label>
+    <select
+      id="persona"
+      hidden=${personas.length === 0 && persona === null}
+      value=${persona ?? ''}
+      onChange=${({ target }: Event) =>
+        location.assign(hrefWith({ persona: (target as HTMLSelectElement).value || null }))}
+    >
+      <option value="">All personas</option>
+      ${[...new Set([...personas, ...(persona === null ? [] : [persona])])].map(
+        (each) => html`<option>${each}</option>`,
+      )}
+    </select>`;
+}
+
 interface ToolsProps {
-  readonly list: { readonly answer?: List<Tool>; readonly problem: string };
+  readonly lists: Lists;
   readonly version: string;
   readonly hasCalls: boolean;
 }
 
 /** Shows the filters, the list of tools and the open tool. */
-function Tools({ list: { answer, problem }, version, hasCalls }: ToolsProps) {
+function Tools({ lists, version, hasCalls }: ToolsProps) {
+  const { answer, problem } = lists.tools;
   const [isFiltering, setFiltering] = useState(false);
   const { parameters } = currentRoute();
-  const [open, owner, query, sort] = ['open', 'owner', 'q', 'sort'].map((name) =>
-    parameters.get(name),
-  ) as [string | null, string | null, string | null, string | null];
+  const [open, owner, query] = ['open', 'owner', 'q'].map((name) => parameters.get(name));
   const isFiltered = AXES.some(({ key }) => parameters.has(key));
-  const shownFrom = (name: string) => (event: Event) => {
-    const { value } = event.target as HTMLInputElement;
-    location.replace(hrefWith({ [name]: value || null }));
-  };
+  const search = ({ target }: Event) =>
+    location.replace(hrefWith({ q: (target as HTMLInputElement).value || null }));
   const items = answer?.items ?? [];
   const shown =
     items.length < (answer?.total ?? 0) ? `, the first ${number(items.length)} shown` : '';
@@ -221,7 +236,7 @@ function Tools({ list: { answer, problem }, version, hasCalls }: ToolsProps) {
             maxlength="500"
             aria-keyshortcuts="/"
             value=${query ?? ''}
-            onInput=${shownFrom('q')}
+            onInput=${search}
           />
           <kbd aria-hidden="true">/</kbd>
         </form>
@@ -229,11 +244,6 @@ function Tools({ list: { answer, problem }, version, hasCalls }: ToolsProps) {
           <p class=${problem === '' ? 'results' : 'results problem'} role="status">
             ${problem || counts}
           </p>
-          <label class="hidden" for="sort">Sort by</label>
-          <select id="sort" value=${sort ?? ''} onChange=${shownFrom('sort')}>
-            <option value="">${query === null ? 'as listed' : 'best first'}</option>
-            ${SORTS.map((field) => html`<option value=${field}>by ${field.split('_')[0]}</option>`)}
-          </select>
           <button
             type="button"
             class="quiet only-narrow"
@@ -258,39 +268,24 @@ function Tools({ list: { answer, problem }, version, hasCalls }: ToolsProps) {
       ${
         answer?.total === 0
           ? html`<p class="empty">
-              ${query === null && !isFiltered ? 'There are no tools here.' : 'No tool matches. Try other words, or fewer filters.'}
+              ${query == null && !isFiltered ? 'There are no tools here.' : 'No tool matches. Try other words, or fewer filters.'}
             </p>`
-          : html`<${ToolList} tools=${sorted(items, sort)} query=${`${answer?.query} ${sort}`} />`
+          : html`<${ToolList} key=${answer?.query} tools=${items} />`
       }
     </main>
     ${
-      open !== null &&
+      open != null &&
       html`<${OpenTool}
         key=${`${open}/${owner}`}
         name=${open}
         owner=${owner}
         version=${version}
         hasCalls=${hasCalls}
+        skills=${lists.skills.answer?.items}
+        jobs=${lists.jobs.answer?.items}
       />`
     }
   </div>`;
-}
-
-/**
- * Returns tools sorted by a field: levels from highest to lowest, and health from worst to best.
- */
-function sorted(tools: readonly Tool[], field: string | null): readonly Tool[] {
-  if (field === null || !SORTS.includes(field)) return tools;
-  const order = AXES.find(({ key }) => key === field)?.order ?? [];
-  const rankOf = (tool: Tool) =>
-    field === 'name'
-      ? 0
-      : field === 'health'
-        ? (tool.health.tool.success_rate ?? 2)
-        : -order.indexOf(String(tool[field]));
-  return [...tools].sort(
-    (a, b) => rankOf(a) - rankOf(b) || (field === 'name' ? a.name.localeCompare(b.name) : 0),
-  );
 }
 
 const STEPS: Readonly<Record<string, number>> = { ArrowDown: 1, j: 1, ArrowUp: -1, k: -1 };

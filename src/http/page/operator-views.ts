@@ -1,9 +1,22 @@
 import { html } from 'htm/preact';
 import { useState } from 'preact/hooks';
 import type { RecordedCall } from '../../execution/call-log.js';
+import type { OperatorAction } from '../../safety/calls.js';
+import type { Grant } from '../../safety/grants.js';
 import type { Overview, Wire } from '../operator-room.js';
-import { useJson } from './api.js';
-import { Bars, Facts, fold, milliseconds, number, pre, Table, time, type Fact } from './parts.js';
+import { ask, useJson } from './api.js';
+import {
+  Bars,
+  Facts,
+  fold,
+  milliseconds,
+  number,
+  pre,
+  Some,
+  time,
+  useAction,
+  type Fact,
+} from './parts.js';
 import { currentRoute, hrefOf, hrefWith } from './route.js';
 
 export const loading = (problem: string | undefined) =>
@@ -95,14 +108,29 @@ const STATUSES: readonly RecordedCall['status'][] = [
   'halt',
 ];
 
-/** Lists recent calls from all executors that share the store, with filters. */
+/** The filters of the calls that match parts of names. */
+const PARTS = { tool: 'Tool', principal: 'For', conversation: 'Conversation' };
+
+type CallWire = Wire<RecordedCall>;
+type ActionWire = Wire<OperatorAction>;
+
+/** Shows recent calls with filters, or the timeline of the conversation in the URL. */
 export function CallsView() {
+  const open = currentRoute().parameters.get('open');
+  return open === null
+    ? html`<${RecentCalls} />`
+    : html`<${Timeline} key=${open} conversation=${open} />`;
+}
+
+/** Lists recent calls from all executors that share the store. */
+function RecentCalls() {
   const { parameters } = currentRoute();
   const [isFollowing, setFollowing] = useState(true);
+  const asked = [...parameters].filter(([name]) => name in PARTS || name === 'status');
   const { answer, error } = useJson<{
     readonly total: number;
-    readonly calls: readonly Wire<RecordedCall>[];
-  }>(`calls?${parameters.toString()}`, '', !isFollowing);
+    readonly calls: readonly CallWire[];
+  }>(`calls?${new URLSearchParams(asked).toString()}`, '', !isFollowing);
   const filter = (name: string) => ({
     value: parameters.get(name) ?? '',
     onInput: ({ target }: Event) =>
@@ -110,8 +138,9 @@ export function CallsView() {
   });
   return html`
     <form class="call-filters" onSubmit=${(event: Event) => event.preventDefault()}>
-      <label>Tool <input type="search" ...${filter('tool')} /></label>
-      <label>For <input type="search" ...${filter('principal')} /></label>
+      ${Object.entries(PARTS).map(
+        ([name, label]) => html`<label>${label} <input type="search" ...${filter(name)} /></label>`,
+      )}
       <label>
         Status
         <select ...${filter('status')}>
@@ -131,29 +160,116 @@ export function CallsView() {
         >${error?.message ?? `${number(answer?.total ?? 0)} of the last 1,000 calls`}</span
       >
     </form>
-    ${callTable(answer?.calls ?? [])}
+    ${callList(answer?.calls ?? [])}
   `;
 }
 
-/** Shows calls as a table. */
-export function callTable(calls: readonly Wire<RecordedCall>[]) {
-  if (calls.length === 0) return html`<p class="muted">No calls.</p>`;
-  return html`<${Table}
-    kind="calls"
-    label="Calls"
-    heads=${['Time', 'Tool', 'Outcome', 'Decision', 'For', 'Took']}
-    rows=${calls.map((call) => [
-      time(call.at),
-      toolLink(call.tool_name),
-      html`<span class=${call.status === 'error' ? 'problem' : ''}
-          >${call.code ?? call.status}</span
-        >
-        ${call.message && html`<p class="message">${call.message}</p>`}
-        ${call.input !== undefined && fold('arguments', pre('Arguments', call.input))}`,
-      html`${call.verdict ?? '–'} <span class="count">${call.rule}</span>`,
-      html`<bdi>${call.principal ?? '–'}</bdi> <bdi class="count">${call.conversation_id}</bdi>`,
-      html`${milliseconds(call.duration_ms)}${call.attempts > 1 && ` in ${call.attempts} attempts`}
-        <bdi class="count">${call.provider}</bdi>`,
-    ])}
-  />`;
+/** Shows what happened in a conversation, in order. */
+function Timeline({ conversation }: { readonly conversation: string }) {
+  const { answer, error } = useJson<{ readonly timeline: readonly (CallWire | ActionWire)[] }>(
+    `timeline?conversation=${encodeURIComponent(conversation)}`,
+  );
+  return html`
+    <h2>Conversation <bdi>${conversation}</bdi></h2>
+    <p class="count">
+      The newest 200 calls and answers of the last 24 hours, oldest first. ${' '}<a
+        href=${hrefWith({ open: null })}
+        >All calls</a
+      >
+    </p>
+    ${answer === undefined ? loading(error?.message) : callList(answer.timeline)}
+  `;
 }
+
+/** Links to a conversation's timeline. */
+export const timelineLink = (conversation: string | undefined) =>
+  conversation !== undefined && html`<a href=${hrefOf('calls', conversation)}>${conversation}</a>`;
+
+/** Lists calls and answers, one in a line. */
+export function callList(items: readonly (CallWire | ActionWire)[]) {
+  if (items.length === 0) return html`<p class="muted">No calls.</p>`;
+  const row = (item: CallWire | ActionWire) => ('action' in item ? actionRow(item) : callRow(item));
+  return html`<${Some} kind="calls" label="Calls" items=${items} row=${row} />`;
+}
+
+/** Shows a call with its error in a line, and its details on demand. */
+function callRow(call: CallWire) {
+  const { tool_name: tool, call_id: id, conversation_id: conversation, pending_id: waits } = call;
+  const facts: readonly Fact[] = [
+    ['tool', toolLink(tool)],
+    ['call', id],
+    ['for', call.principal],
+    ['conversation', timelineLink(conversation)],
+    ['decision', [call.verdict, call.rule]],
+    ['took', [milliseconds(call.duration_ms), call.attempts > 1 && `${call.attempts} attempts`]],
+    ['provider', call.provider],
+    ['now has read', call.labels],
+    ['asked', call.question],
+    ['waits', waits && html`<a href=${hrefOf('waiting', waits)}>Answer it</a>`],
+    ['error', call.message],
+  ];
+  return html`<li key=${`${id} ${call.at}`}>
+    ${fold(
+      html`<span class="count">${time(call.at)}</span>
+        <bdi>${tool}</bdi>
+        <span class=${call.status === 'error' ? 'problem' : ''}>${call.code ?? call.status}</span>
+        ${call.labels?.map((label) => html`<span class="tag">read ${label}</span>`)}
+        <bdi class="message">${call.message ?? call.question}</bdi>`,
+      html`<${Facts} facts=${facts} /> ${call.input !== undefined && pre('Arguments', call.input)}`,
+    )}
+  </li>`;
+}
+
+function actionRow({ at, action, operator, tool_name: tool, principal, id }: ActionWire) {
+  return html`<li key=${`${id} ${at}`} class="action">
+    <span class="count">${time(at)}</span> <bdi>${tool ?? id}</bdi> <strong>${action}</strong>
+    <span class="count">by <bdi>${operator ?? 'the program'}</bdi></span>
+    ${principal !== undefined && html`<span class="count">for <bdi>${principal}</bdi></span>`}
+  </li>`;
+}
+
+/** Shows grants, which operators can revoke, and operators' actions. */
+export function ActionsView() {
+  const { answer, error, again } = useJson<{
+    readonly allowed: { readonly approve: boolean };
+    readonly grants: readonly GrantWire[];
+  }>('grants');
+  const { answer: done } = useJson<{ readonly actions: readonly ActionWire[] }>('actions');
+  const { act, isBusy, alert } = useAction();
+  if (answer === undefined) return loading(error?.message);
+  const revoke = (id: string) => act(() => ask(`grants/${id}`, undefined, 'DELETE').then(again));
+  return html`
+    <h2>Grants</h2>
+    ${alert} ${answer.grants.length === 0 && html`<p class="muted">No active grants.</p>`}
+    ${answer.grants.map(
+      (grant) =>
+        html`<article class="card" key=${grant.id} aria-label="Grant for ${grant.tool_name}">
+          <h3><bdi>${grant.tool_name}</bdi></h3>
+          <${Facts} facts=${factsOf(grant)} />
+          ${
+            answer.allowed.approve &&
+            html`<button
+              type="button"
+              class="quiet"
+              disabled=${isBusy}
+              onClick=${() => revoke(grant.id)}
+            >
+              Revoke
+            </button>`
+          }
+        </article>`,
+    )}
+    <h2>Actions</h2>
+    ${callList(done?.actions ?? [])}
+  `;
+}
+
+type GrantWire = Wire<Grant & { readonly used: number }>;
+
+const factsOf = (grant: GrantWire): readonly Fact[] => [
+  ['for', grant.principal ?? 'unnamed callers'],
+  ['conversation', timelineLink(grant.conversation_id ?? undefined)],
+  ['arguments', grant.input ? JSON.stringify(grant.input) : 'any'],
+  ['used', `${grant.used}${grant.uses === undefined ? '' : ` of ${grant.uses}`} times`],
+  ['until', new Date(grant.expires_at).toLocaleString()],
+];

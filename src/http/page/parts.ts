@@ -1,5 +1,5 @@
 import { html } from 'htm/preact';
-import { useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { healthLevelOf } from '../values-on.js';
 import type { MetricsWire } from '../../capability/wire-types.js';
 import type { Tool } from './api.js';
@@ -86,9 +86,9 @@ export function Facts({ facts }: { readonly facts: readonly Fact[] }) {
 }
 
 interface TableProps {
-  readonly kind: 'parameters' | 'calls' | 'cells';
+  readonly kind: 'parameters' | 'cells';
   readonly label: string;
-  readonly heads: readonly string[];
+  readonly heads: readonly unknown[];
   readonly rows: readonly (readonly unknown[])[];
 }
 
@@ -112,6 +112,33 @@ export function Table({ kind, label, heads, rows }: TableProps) {
       </tbody>
     </table>
   </div>`;
+}
+
+interface SomeProps {
+  readonly kind: string;
+  readonly label: string;
+  readonly items: readonly unknown[];
+  /** Returns an item as `li`. */
+  readonly row: (item: never) => unknown;
+}
+
+/** Number of items of a list that are shown at first, and added by "Show more". */
+const ROWS = 200;
+
+/** Shows a list. A button shows more of a long list. */
+export function Some({ kind, label, items, row }: SomeProps) {
+  const [most, setMost] = useState(ROWS);
+  return html`
+    <ol class=${kind} aria-label=${label}>
+      ${items.slice(0, most).map((item) => row(item as never))}
+    </ol>
+    ${
+      items.length > most &&
+      html`<button type="button" class="quiet" onClick=${() => setMost(most + ROWS)}>
+        Show more (${number(items.length - most)} left)
+      </button>`
+    }
+  `;
 }
 
 /** Shows a text as it is, or data as JSON. */
@@ -167,6 +194,15 @@ export function Bars({ label, places, bars, ends = [] }: BarsProps) {
     </svg>
     <figcaption><span>${ends[0]}</span><span>${label}</span><span>${ends[1]}</span></figcaption>
   </figure>`;
+}
+
+/** Returns the `ref` of an element that gets the focus when `isOpen` becomes true. */
+export function useFocus(isOpen: boolean) {
+  const place = useRef<HTMLElement>(null);
+  useEffect(() => {
+    if (isOpen) place.current!.focus();
+  }, [isOpen]);
+  return place;
 }
 
 /**

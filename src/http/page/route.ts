@@ -36,14 +36,14 @@ export const ROW_FIELDS = fieldsOn('row').map(([, { wire }]) => wire);
  * Views for the people who run agents. These views exist only if the server was started with a
  * store.
  */
-export const OPERATOR_VIEWS = ['overview', 'waiting', 'calls'] as const;
+export const OPERATOR_VIEWS = ['overview', 'waiting', 'calls', 'actions'] as const;
 export const VIEWS = ['tools', 'skills', 'tasks', 'jobs', 'findings'] as const;
 export type View = (typeof VIEWS | typeof OPERATOR_VIEWS)[number];
 
 /**
  * Parses the page's URL, `#/view?parameters`, which contains the page's whole state. The parameters
- * are the search text (`q`), the persona, the filters, the order (`sort`), and the open item with
- * its owner. Unknown views and parameters are ignored, because a link may be old or mistyped.
+ * are the search text (`q`), the persona, the filters, and the open item with its owner. Unknown
+ * views and parameters are ignored, because a link may be old or mistyped.
  */
 export function currentRoute() {
   const [path, search] = location.hash.replace(/^#\/?/, '').split('?');

@@ -1,30 +1,16 @@
 import { html } from 'htm/preact';
-import { useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
 import { AccessMode, DangerLevel } from '../../core/enums.js';
 import { AXES, currentRoute, hrefWith, type Axis } from './route.js';
 import type { List, Tool } from './api.js';
-import { levelMarks, noticeMarks, number, Table } from './parts.js';
+import { levelMarks, noticeMarks, number, Some, Table } from './parts.js';
 
-/** Number of rows that are shown at first, and added by "Show more". */
-const ROWS = 200;
 /** Maximum number of characters of a description in a row. A longer description would never fit. */
 const DESCRIPTION = 240;
 
-interface ListProps {
-  readonly tools: readonly Tool[];
-  /** The query that the list answers. When the query changes, the list scrolls to the top. */
-  readonly query: string;
-}
-
-/** Shows the list of tools. A button shows more of a long list. */
-export function ToolList({ tools, query }: ListProps) {
-  const place = useRef<HTMLDivElement>(null);
-  const [most, setMost] = useState(ROWS);
-  useLayoutEffect(() => {
-    place.current!.scrollTo(0, 0);
-    setMost(ROWS);
-  }, [query]);
-  return html`<div class="list-place" ref=${place}>
+/** Shows the list of tools. */
+export function ToolList({ tools }: { readonly tools: readonly Tool[] }) {
+  return html`<div class="list-place">
     <div class="list">
       <div class="row list-head" aria-hidden="true">
         <span>Tool</span>
@@ -32,27 +18,17 @@ export function ToolList({ tools, query }: ListProps) {
           <span>Access</span><span>Danger</span><span>Cost</span><span>Health</span>
         </div>
       </div>
-      <ol class="rows" aria-label="Tools">
-        ${tools
-          .slice(0, most)
-          .map((tool) => html`<${ToolRow} key=${`${tool.name}/${tool.persona}`} tool=${tool} />`)}
-      </ol>
-      ${
-        tools.length > most &&
-        html`<button type="button" class="quiet" onClick=${() => setMost(most + ROWS)}>
-          Show more (${number(tools.length - most)} left)
-        </button>`
-      }
+      <${Some} kind="rows" label="Tools" items=${tools} row=${toolRow} />
     </div>
   </div>`;
 }
 
 /** Shows a row: a link to the tool, its levels, and why the search found it. */
-function ToolRow({ tool }: { readonly tool: Tool }) {
+function toolRow(tool: Tool) {
   const { name, persona: owner, version, score } = tool;
   const { parameters } = currentRoute();
   const isOpen = parameters.get('open') === name && parameters.get('owner') === owner;
-  return html`<li class="row">
+  return html`<li key=${`${name}/${owner}`} class="row">
     <div class="row-name">
       <a
         class="row-link"
@@ -78,46 +54,51 @@ function ToolRow({ tool }: { readonly tool: Tool }) {
 
 type Counted = Pick<List<Tool>, 'facets' | 'cells'>;
 
-/** Shows every axis with its values, and how many tools the server counted for each value. */
+/**
+ * Shows a matrix of access and danger, and all other axes with the number of tools that the server
+ * counted for each value.
+ */
 export function Filters({ facets = {}, cells = {} }: Counted) {
+  const count = (access: string, danger: string) => cells[`${access} ${danger}`] ?? 0;
+  const [modes, levels] = [Object.values(AccessMode), Object.values(DangerLevel)];
   return html`
     <${Table}
       kind="cells"
       label="Access by danger"
-      heads=${['access', ...Object.values(DangerLevel)]}
-      rows=${Object.values(AccessMode).map((access) => [
-        access,
-        ...Object.values(DangerLevel).map((danger) => cellButton(access, danger, cells)),
+      heads=${['access', ...levels.map((danger) => cellButton(null, danger, facets['danger_level']?.[danger]))]}
+      rows=${modes.map((access) => [
+        cellButton(access, null, facets['access_mode']?.[access]),
+        ...levels.map((danger) => cellButton(access, danger, count(access, danger))),
       ])}
     />
-    ${AXES.map(
+    ${AXES.filter(({ key }) => !['access_mode', 'danger_level'].includes(key)).map(
       (axis) =>
         html`<${AxisFilter} key=${axis.key} axis=${axis} counts=${facets[axis.key] ?? {}} />`,
     )}
   `;
 }
 
-/** Returns a button that filters by access and danger. */
-function cellButton(access: string, danger: string, cells: NonNullable<Counted['cells']>) {
-  const count = cells[`${access} ${danger}`] ?? 0;
+/** Returns a button that filters by access, danger or both. */
+function cellButton(access: string | null, danger: string | null, count = 0) {
   const { parameters } = currentRoute();
-  const isPressed =
-    parameters.getAll('access_mode').join() === access &&
-    parameters.getAll('danger_level').join() === danger;
+  const chosen = { access_mode: access, danger_level: danger };
+  const isPressed = Object.entries(chosen).every(
+    ([name, value]) => parameters.getAll(name).join() === (value ?? ''),
+  );
   const isEmpty = count === 0 && !isPressed;
-  const chosen = isPressed
-    ? { access_mode: null, danger_level: null }
-    : { access_mode: access, danger_level: danger };
+  const isCell = access !== null && danger !== null;
+  const words = [access, danger && `${danger} danger`].filter(Boolean).join(', ');
   return html`<button
     type="button"
-    class="cell"
-    data-level=${isEmpty ? 'none' : danger}
+    class=${isCell ? 'cell' : 'cell head'}
+    data-level=${isCell && !isEmpty ? danger : 'none'}
     disabled=${isEmpty}
     aria-pressed=${String(isPressed)}
-    aria-label=${`${access}, ${danger} danger: ${number(count)} tools`}
-    onClick=${() => location.assign(hrefWith(chosen))}
+    aria-label=${`${words}: ${number(count)} tools`}
+    onClick=${() =>
+      location.assign(hrefWith(isPressed ? { access_mode: null, danger_level: null } : chosen))}
   >
-    ${number(count)}
+    ${isCell ? number(count) : (access ?? danger)}
   </button>`;
 }
 

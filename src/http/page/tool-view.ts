@@ -8,7 +8,7 @@ import type { RecordedCall } from '../../execution/call-log.js';
 import type { Tried, Wire } from '../operator-room.js';
 import { valuesOn } from '../values-on.js';
 import { ask, useJson, type DetailedTool } from './api.js';
-import { callTable } from './operator-views.js';
+import { callList } from './operator-views.js';
 import {
   Bars,
   Facts,
@@ -25,6 +25,7 @@ import {
 } from './parts.js';
 import { hrefOf, hrefWith } from './route.js';
 import type { Waiting } from './waiting-view.js';
+import type { Work } from './work-views.js';
 
 /** Closes the open tool. The focus returns to the tool's row. */
 export function closeTool(): void {
@@ -39,10 +40,13 @@ interface ToolProps {
   readonly version: string;
   /** True if the server has views for operators. */
   readonly hasCalls: boolean;
+  /** All skills and jobs. Some of them use the tool. */
+  readonly skills: readonly Work[] | undefined;
+  readonly jobs: readonly Work[] | undefined;
 }
 
 /** Shows the open tool in a panel. */
-export function OpenTool({ name, owner, version, hasCalls }: ToolProps) {
+export function OpenTool({ name, owner, version, hasCalls, skills = [], jobs = [] }: ToolProps) {
   const address = `${encodeURIComponent(name)}${owner === null ? '' : `?persona=${encodeURIComponent(owner)}`}`;
   const { answer: tool, error } = useJson<DetailedTool>(`tools/${address}`, version);
   const title = useRef<HTMLHeadingElement>(null);
@@ -58,8 +62,30 @@ export function OpenTool({ name, owner, version, hasCalls }: ToolProps) {
       </button>
     </div>
     ${error && html`<p class="problem" role="alert">${error.message}</p>`}
+    ${tool && usedBy(tool, skills, jobs)}
     ${tool && html`<${ToolView} tool=${tool} address=${hasCalls ? address : undefined} />`}
   </aside>`;
+}
+
+/** Shows what depends on what: providers, the tool, the skills that require it, and jobs. */
+function usedBy(tool: DetailedTool, skills: readonly Work[], jobs: readonly Work[]) {
+  const using = skills.filter(({ required_tools: tools }) => tools.includes(tool.name));
+  const names = using.map(({ name }) => name);
+  const working = jobs.filter(
+    ({ required_tools: tools, required_skills: wanted = [] }) =>
+      tools.includes(tool.name) || wanted.some((each) => names.includes(each)),
+  );
+  const links = (view: 'skills' | 'jobs', items: readonly Work[]) =>
+    items.map(({ name, persona }) => html`<a href=${hrefOf(view, name, persona)}>${name}</a> `);
+  const providers = valuesOn(tool['providers']).join(', ');
+  const users = [links('skills', using), links('jobs', working)].filter(({ length }) => length > 0);
+  if (users.length === 0) return null;
+  return html`<p class="used-by">
+    <span class="count">used by</span>${' '}
+    ${[...(providers ? [providers] : []), tool.name, ...users].map(
+      (step, index) => html`${index > 0 && ' → '}<bdi>${step}</bdi>`,
+    )}
+  </p>`;
 }
 
 const section = (heading: string, content: unknown) =>
@@ -227,7 +253,9 @@ function RecentCalls({ name }: { readonly name: string }) {
   const { answer } = useJson<{ readonly calls: readonly Wire<RecordedCall>[] }>(
     `calls?tool=${encodeURIComponent(name)}`,
   );
-  return section('Recent calls', callTable((answer?.calls ?? []).slice(0, RECENT)));
+  // The filter also matches longer names.
+  const own = answer?.calls.filter(({ tool_name: tool }) => tool === name) ?? [];
+  return section('Recent calls', callList(own.slice(0, RECENT)));
 }
 
 interface OperatorProps {

@@ -4,8 +4,9 @@ import type { Pending, PendingApproval, PendingQuestion } from '../../safety/cal
 import type { GrantChoice } from '../../safety/grants.js';
 import type { Wire } from '../operator-room.js';
 import { ask, useJson } from './api.js';
-import { loading } from './operator-views.js';
-import { Facts, mark, number, pre, time, useAction, type Fact } from './parts.js';
+import { loading, timelineLink } from './operator-views.js';
+import { Facts, mark, number, pre, time, useAction, useFocus, type Fact } from './parts.js';
+import { currentRoute } from './route.js';
 
 type OnlySome<T> = Partial<Wire<Omit<T, 'kind'>>>;
 type PendingWire = Wire<Pending> &
@@ -24,13 +25,16 @@ export interface Waiting {
 
 /** Number of calls that are shown at first, and added by "Show more". */
 const SHOWN = 100;
+/** Number of calls that are shown if a link leads to one of them. */
+const MOST = 1_000;
 
 /**
  * Lists the calls that are waiting for a person, oldest first. Nothing moves while the user reads: new
  * calls are added at the end, and answered calls stay in their places until the user hides them.
  */
 export function WaitingView() {
-  const [limit, setLimit] = useState(SHOWN);
+  const linked = currentRoute().parameters.get('open');
+  const [limit, setLimit] = useState(linked === null ? SHOWN : MOST);
   const [listed, setListed] = useState<{
     readonly calls: readonly PendingWire[];
     /** The number of calls when the user opened or tidied the list. */
@@ -54,6 +58,7 @@ export function WaitingView() {
     html`<${PendingCard}
       key=${each.id}
       pending=${each}
+      isLinked=${each.id === linked}
       isOpen=${open.has(each.id)}
       mayAnswer=${allowed.approve}
       onDone=${again}
@@ -72,7 +77,13 @@ export function WaitingView() {
     ${listed.seen > 0 && fresh > 0 && html`<h2 key="new" class="new-bar">${number(fresh)} new</h2>`}
     ${calls.slice(listed.seen).map(card)}
     ${
+      linked !== null &&
+      !calls.some(({ id }) => id === linked) &&
+      html`<p role="status">The call that the link leads to isn't waiting any more.</p>`
+    }
+    ${
       !isWhole &&
+      limit < MOST &&
       html`<button type="button" class="quiet" onClick=${() => setLimit(limit + SHOWN)}>
         Show more
       </button>`
@@ -82,6 +93,8 @@ export function WaitingView() {
 
 interface CardProps {
   readonly pending: PendingWire;
+  /** True if a link led to this call. */
+  readonly isLinked: boolean;
   /** False if the call has been answered or has expired. */
   readonly isOpen: boolean;
   readonly mayAnswer: boolean;
@@ -94,11 +107,15 @@ const KINDS = {
   manual: { tag: 'manual work', field: 'The result, as JSON' },
 };
 
-function PendingCard({ pending, isOpen, mayAnswer, onDone }: CardProps) {
+function PendingCard({ pending, isLinked, isOpen, mayAnswer, onDone }: CardProps) {
   const { kind, tool_name: tool, preview, danger } = pending;
+  const place = useFocus(isLinked);
   const given = JSON.stringify(pending.input, null, 2);
   return html`<article
     class="card pending"
+    tabindex="-1"
+    ref=${place}
+    aria-current=${isLinked ? 'true' : undefined}
     aria-label="${tool} (${pending.call_id})"
     data-open=${isOpen}
   >
@@ -125,7 +142,7 @@ function PendingCard({ pending, isOpen, mayAnswer, onDone }: CardProps) {
 function factsOf({ preview, ...pending }: PendingWire): readonly Fact[] {
   return [
     ['for', pending.principal ?? 'an unnamed caller'],
-    ['conversation', pending.conversation_id],
+    ['conversation', timelineLink(pending.conversation_id)],
     ['since', time(pending.created_at)],
     ['until', pending.expires_at && time(pending.expires_at)],
     ['reason', pending.reason],

@@ -1,9 +1,8 @@
 import { html } from 'htm/preact';
-import { useEffect, useRef } from 'preact/hooks';
 import type { JobWire, SkillWire, TaskWire } from '../../capability/wire-types.js';
 import type { FindingWire } from '../findings.js';
 import type { List } from './api.js';
-import { Facts, fold, healthWords, number, prose, type Fact } from './parts.js';
+import { Facts, fold, healthWords, number, prose, Some, useFocus, type Fact } from './parts.js';
 import { currentRoute, hrefOf } from './route.js';
 
 /** A skill, task or job. Each kind has some of these fields. */
@@ -24,10 +23,7 @@ export function workView({ items }: List<Work>) {
 function Card({ item }: { readonly item: Work }) {
   const { name, persona, unresolved, health, summary, description } = item;
   const isOpen = currentRoute().parameters.get('open') === name;
-  const place = useRef<HTMLElement>(null);
-  useEffect(() => {
-    if (isOpen) place.current!.focus();
-  }, [isOpen]);
+  const place = useFocus(isOpen);
   const links = (view: 'tools' | 'skills', names: readonly string[] = []) =>
     names.map((each) =>
       unresolved[view].includes(each)
@@ -68,33 +64,22 @@ function Card({ item }: { readonly item: Work }) {
 
 const TITLES: Readonly<Record<string, string>> = { error: 'Errors', warning: 'Warnings' };
 
-/** Shows findings with their files and lines, worst first. A button loads more findings. */
-export function findingsView(list: List<FindingWire>, onMore: () => void) {
-  const { items, severities = {}, total, next } = list;
+/** Shows findings with their files and lines, worst first. */
+export function findingsView({ items, severities = {} }: List<FindingWire>) {
   if (items.length === 0)
     return html`<p class="empty">
       Nothing to fix: every entry is valid, and every reference resolves.
     </p>`;
-  return html`
-    ${Object.entries(TITLES).map(([severity, title]) => {
-      const found = items.filter((finding) => finding.severity === severity);
-      return (
-        found.length > 0 &&
-        html`<h2 class="findings-title">
-            ${title} <span class="count">${number(severities[severity] ?? found.length)}</span>
-          </h2>
-          <ul class="findings" data-level=${severity}>
-            ${found.map(findingRow)}
-          </ul>`
-      );
-    })}
-    ${
-      next !== null &&
-      html`<button type="button" class="quiet" onClick=${onMore}>
-        Show more (${number(total - items.length)} left)
-      </button>`
-    }
-  `;
+  return Object.entries(TITLES).map(([severity, title]) => {
+    const found = items.filter((finding) => finding.severity === severity);
+    return (
+      found.length > 0 &&
+      html`<h2 class="findings-title">
+          ${title} <span class="count">${number(severities[severity] ?? found.length)}</span>
+        </h2>
+        <${Some} kind="findings ${severity}" label=${title} items=${found} row=${findingRow} />`
+    );
+  });
 }
 
 function findingRow(finding: FindingWire) {
