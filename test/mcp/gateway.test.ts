@@ -81,55 +81,53 @@ it.each(['auto', 'legacy'] as const)(
   },
 );
 
-describe('conversations over a gateway', () => {
-  const conversations = async (
-    open: (typeof WAYS)[number]['open'],
-    options: McpServerOptions = {},
-  ) => {
-    const registry = new ToolMetadataRegistry();
-    registry.register(
-      defineTool({
-        name: 'who',
-        description: 'Says in which conversation it runs',
-        inputSchema: { type: 'object' },
-        accessMode: 'readonly',
-        execute: (_: unknown, { conversationId }) => conversationId ?? 'none',
-      }),
-    );
-    const server = createMcpServer(registry, options);
-    onTestFinished(() => server.close());
-    const said = async () => {
-      const client = await open(server);
-      const [one, other] = [await client.call('who'), await client.call('who')];
-      return [one, other].map(({ content }) => JSON.stringify(content));
-    };
-    return [await said(), await said()].flat();
-  };
-
-  it.each(WAYS.filter(({ way }) => way !== 'SDK 2 clients (2026 protocol) over HTTP'))(
-    'all calls in one session share a conversation ($way)',
-    async ({ open }) => {
-      const [first, again, other] = await conversations(open);
-      expect(first).not.toContain('none');
-      expect(again).toBe(first);
-      expect(other).not.toBe(first);
-    },
+const conversations = async (
+  open: (typeof WAYS)[number]['open'],
+  options: McpServerOptions = {},
+) => {
+  const registry = new ToolMetadataRegistry();
+  registry.register(
+    defineTool({
+      name: 'who',
+      description: 'Says in which conversation it runs',
+      inputSchema: { type: 'object' },
+      accessMode: 'readonly',
+      execute: (_: unknown, { conversationId }) => conversationId ?? 'none',
+    }),
   );
+  const server = createMcpServer(registry, options);
+  onTestFinished(() => server.close());
+  const said = async () => {
+    const client = await open(server);
+    const [one, other] = [await client.call('who'), await client.call('who')];
+    return [one, other].map(({ content }) => JSON.stringify(content));
+  };
+  return [await said(), await said()].flat();
+};
 
-  it('without a session, calls use the conversation from the context option, or no conversation after a single warning', async () => {
-    const { open } = WAYS.find(({ way }) => way === 'SDK 2 clients (2026 protocol) over HTTP')!;
-    const told: unknown[] = [];
-    const onError = (error: unknown) => told.push(error);
-    expect(new Set(await conversations(open, { onError }))).toEqual(
-      new Set(['[{"type":"text","text":"none"}]']),
-    );
-    expect(told).toEqual([
-      expect.objectContaining({
-        message: expect.stringContaining('Return a conversationId from "context".') as string,
-      }),
-    ]);
-    const named = { context: () => ({ conversationId: 'c1' }), onError };
-    expect((await conversations(open, named))[0]).toContain('c1');
-    expect(told).toHaveLength(1);
-  });
+it.each(WAYS.filter(({ way }) => way !== 'SDK 2 clients (2026 protocol) over HTTP'))(
+  'all calls in one session share a conversation ($way)',
+  async ({ open }) => {
+    const [first, again, other] = await conversations(open);
+    expect(first).not.toContain('none');
+    expect(again).toBe(first);
+    expect(other).not.toBe(first);
+  },
+);
+
+it('without a session, calls use the conversation from the context option, or no conversation after a single warning', async () => {
+  const { open } = WAYS.find(({ way }) => way === 'SDK 2 clients (2026 protocol) over HTTP')!;
+  const told: unknown[] = [];
+  const onError = (error: unknown) => told.push(error);
+  expect(new Set(await conversations(open, { onError }))).toEqual(
+    new Set(['[{"type":"text","text":"none"}]']),
+  );
+  expect(told).toEqual([
+    expect.objectContaining({
+      message: expect.stringContaining('Return a conversationId from "context".') as string,
+    }),
+  ]);
+  const named = { context: () => ({ conversationId: 'c1' }), onError };
+  expect((await conversations(open, named))[0]).toContain('c1');
+  expect(told).toHaveLength(1);
 });
