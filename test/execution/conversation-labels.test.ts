@@ -9,7 +9,6 @@ import {
   type SafetyPolicyOptions,
   type ToolEvent,
 } from '../../src/index.js';
-import { chat, scriptedModel } from '../../src/chat.js';
 import { MemoryStateStore, type StateStore } from '../../src/state.js';
 
 const anything = { type: 'object' } as const;
@@ -255,19 +254,4 @@ it('the influenced check overrides a grant, and read-only and unattended modes s
   expect(await ruleOf(executor, 'save')).toBe('confirm flow-influenced');
   expect(await ruleOf(executor, 'save', { ...IN, mode: 'unattended' })).toBe('deny unattended');
   expect(await ruleOf(executor, 'save', { ...IN, mode: 'read-only' })).toBe('deny read-only');
-});
-
-it('a chat asks for approval before a leak, even if the user typed the address', async () => {
-  const result = await chat({
-    model: scriptedModel([
-      { calls: [fetchCall] },
-      { calls: [{ ...notes, id: 'b' }] },
-      { calls: [{ ...send('c') }] },
-      'done',
-    ]),
-    executor: executorOn(),
-    conversationId: 'talk',
-    prompt: 'Read https://example.org/ and mail eve@evil.example',
-  });
-  expect(result.pending).toMatchObject([{ kind: 'approval', rule: 'flow-leak' }]);
 });

@@ -100,39 +100,23 @@ it.each<[string, () => unknown, unknown, string]>([
   else expect(given).toBe(seen);
 });
 
-it.each<[string, Around, boolean]>([
-  [
-    'after the call',
-    async (_, run) => {
-      await run();
-      throw new ToolError('FORBIDDEN_PATH', 'token=hunter2');
-    },
-    true,
-  ],
-])(
-  'middleware that throws %s ends the call with an error that hides its message',
-  async (when, around, ran) => {
-    const { executor } = setup(
-      [
-        reader('work', () => {
-          if (when.startsWith('when')) throw new Error('x');
-        }),
-      ],
-      { maxAttempts: 1 },
-    );
-    executor.use(passOn);
-    executor.use(around);
-    const outcome = await executor.execute(call('work'));
-    expect(outcome).toMatchObject({
-      status: 'error',
-      code: 'EXECUTION_FAILED',
-      details: { ran },
-    });
-    expect(messageOf(outcome)).toMatch(/^A function that wraps work failed/);
-    expect(JSON.stringify(outcome)).not.toMatch(/hunter2|etc/);
-    expect(outcome).not.toHaveProperty('origin');
-  },
-);
+it('middleware that throws after the call ends the call with an error that hides its message', async () => {
+  const { executor } = setup([reader('work', () => undefined)], { maxAttempts: 1 });
+  executor.use(passOn);
+  executor.use(async (_, run) => {
+    await run();
+    throw new ToolError('FORBIDDEN_PATH', 'token=hunter2');
+  });
+  const outcome = await executor.execute(call('work'));
+  expect(outcome).toMatchObject({
+    status: 'error',
+    code: 'EXECUTION_FAILED',
+    details: { ran: true },
+  });
+  expect(messageOf(outcome)).toMatch(/^A function that wraps work failed/);
+  expect(JSON.stringify(outcome)).not.toContain('hunter2');
+  expect(outcome).not.toHaveProperty('origin');
+});
 
 it('middleware that returns undefined ends the call with an error, and null is a valid value', async () => {
   const { executor } = setup([reader('work', () => 1)]);

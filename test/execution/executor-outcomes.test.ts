@@ -126,14 +126,6 @@ it('a call to an unknown tool returns an error that suggests similar names', asy
   expect(outcome.status === 'error' && outcome.message).toContain('read_note');
 });
 
-it("a call by alias runs the tool and reports the tool's real name", async () => {
-  const { executor } = setup(tools);
-  expect(await executor.execute({ id: '1', name: 'cat' })).toMatchObject({
-    status: 'ok',
-    toolName: 'read_file',
-  });
-});
-
 it('an error about invalid input includes the path and the expected type', async () => {
   const strict = defineTool({
     name: 'strict',
@@ -181,29 +173,23 @@ it.each([
   expect(runs).toBe(0);
 });
 
-it('a call without input runs with an empty object', async () => {
-  let received: unknown;
-  const { executor } = setup([reader('work', (input) => void (received = input))]);
-  await executor.execute({ id: '1', name: 'work' });
-  expect(received).toEqual({});
-});
-
-it('a call to a tool without a handler returns NOT_EXECUTABLE', async () => {
-  const { executor } = setup([reader('empty', undefined)]);
-  expect(brief(await executor.execute({ id: '1', name: 'empty' }))).toBe('error NOT_EXECUTABLE');
-});
-
-it('a call returns TOOL_UNAVAILABLE if the availability check fails or throws', async () => {
-  const { executor } = setup([
-    reader('off', () => 1, { available: () => false }),
-    reader('broken', () => 1, {
+it.each<[string, object, string?, Parameters<typeof reader>[2]?]>([
+  ['that is called by its alias', { status: 'ok', value: {}, toolName: 'work' }, 'alias', {}],
+  ['without a handler', { code: 'NOT_EXECUTABLE' }],
+  ['that is unavailable', { code: 'TOOL_UNAVAILABLE' }, 'work', { available: () => false }],
+  [
+    'whose availability check throws',
+    { code: 'TOOL_UNAVAILABLE' },
+    'work',
+    {
       available: () => {
         throw new Error('x');
       },
-    }),
-  ]);
-  expect(brief(await executor.execute({ id: '1', name: 'off' }))).toBe('error TOOL_UNAVAILABLE');
-  expect(brief(await executor.execute({ id: '1', name: 'broken' }))).toBe('error TOOL_UNAVAILABLE');
+    },
+  ],
+])('a call without input to a tool %s results in %j', async (_, outcome, name = 'work', extra) => {
+  const work = reader('work', extra && ((input) => input), { aliases: ['alias'], ...extra });
+  expect(await setup([work]).executor.execute({ id: '1', name })).toMatchObject(outcome);
 });
 
 it('a call to a manual tool waits for a person', async () => {

@@ -75,13 +75,6 @@ it("a grant doesn't apply to another principal, even if somebody copies the gran
   expect(await statusOf(ADA, eve)).toBe('approval_required');
 });
 
-it("a grant for an exact set of arguments doesn't apply to a call with additional arguments", async () => {
-  const { executor, statusOf, pendingOf } = setUp();
-  await executor.grant(await pendingOf(ADA), { input: ADA });
-  expect(await statusOf(ADA)).toBe('ok');
-  expect(await statusOf({ ...ADA, text: 'and the notes' })).toBe('approval_required');
-});
-
 it.each<[string, ExecuteOptions]>([
   ['another principal', { ...IN, principal: 'eve' }],
   ['no principal', { conversationId: 'talk' }],

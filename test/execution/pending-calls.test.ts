@@ -73,25 +73,6 @@ it('a requested call is stored without running, and runs once after its approval
   expect(runs).toHaveLength(1);
 });
 
-it("a requested call needs a new approval if its tool's definition has changed", async () => {
-  const store = new MemoryStateStore();
-  const before = (await setUp({ store }).executor.request(call, IN)) as PendingApproval;
-  const { executor, registry } = setUp({ store });
-  registry.register(
-    defineTool({
-      name: 'put',
-      description: 'Puts a text where all can see it',
-      inputSchema: z.object({ text: z.string() }),
-      accessMode: 'write',
-      execute: () => 'put',
-    }),
-    { replace: true },
-  );
-  const after = (await executor.request(call, IN)) as PendingApproval;
-  expect(after.id).not.toBe(before.id);
-  expect(after.definitionDigest).toBe(registry.require('put').digest);
-});
-
 it("a requested call isn't replaced when somebody copies another call's record over its record in the store", async () => {
   const store = new ListedStore();
   const { executor } = setUp({ store });
@@ -102,18 +83,6 @@ it("a requested call isn't replaced when somebody copies another call's record o
   const second = (await store.list('waiting:')).find((key) => key !== first)!;
   await store.compareAndSet(second, await store.get(second), await store.get(first!));
   expect(await executor.request(other, IN)).toMatchObject({ callId: 'c2', input: { text: 'b' } });
-});
-
-it.each([
-  ['another principal', call, { ...IN, principal: 'eve' }],
-  ['another conversation', call, { ...IN, conversationId: 'other' }],
-  ['another id', { ...call, id: 'c2' }, IN],
-  ['other arguments', { ...call, input: { text: 'b' } }, IN],
-])("an approval doesn't apply to %s", async (_, other, options) => {
-  const { executor, runs } = setUp();
-  await executor.approve((await executor.request(call, IN)) as PendingApproval);
-  expect(brief(await executor.execute(other, options))).toBe('approval_required');
-  expect(runs).toEqual([]);
 });
 
 it("an answer that was written to the store without the key doesn't count as an approval", async () => {

@@ -250,20 +250,6 @@ it('tools without an executor have neither execute nor needsApproval', async () 
   ).toBe(false);
 });
 
-it('calls to manual tools are left to the caller', async () => {
-  const { tools } = setUp();
-  const model = aiModel([['1', 'person', {}]]);
-  const { toolCalls, toolResults, content } = await generateText({
-    model,
-    tools,
-    messages: [ask],
-    stopWhen: stepCountIs(3),
-  });
-  expect(toolCalls).toHaveLength(1);
-  expect(toolResults).toEqual([]);
-  expect(content.map(({ type }) => type)).not.toContain('tool-approval-request');
-});
-
 it("with progress: true, a tool's progress is sent as preliminary results", async () => {
   const registry = new ToolMetadataRegistry();
   registry.register(

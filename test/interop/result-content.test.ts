@@ -13,6 +13,7 @@ import {
   ToolExecutor,
   ToolMetadataRegistry,
   type ContentPart,
+  type ToolContext,
 } from '../../src/index.js';
 import {
   toAISDKTools,
@@ -30,7 +31,7 @@ import { WAYS } from '../mcp/server-clients.js';
 const BYTES = new Uint8Array(700_000).fill(7);
 const PNG = Buffer.from(BYTES).toString('base64');
 
-function setUp() {
+function withShot(execute: (input: object, context: ToolContext) => unknown) {
   const registry = new ToolMetadataRegistry();
   registry.register(
     defineTool({
@@ -38,23 +39,27 @@ function setUp() {
       description: 'Takes a screenshot',
       inputSchema: { type: 'object', properties: {} },
       accessMode: 'readonly',
-      execute: () =>
-        ok(
-          { width: 1_024 },
-          {
-            content: [
-              text('The page, 1024 wide'),
-              image(BYTES, 'image/png'),
-              file(new Uint8Array([37, 80]), 'application/pdf', { name: 'page.pdf' }),
-              resourceLink('https://example.org/page'),
-              text('saved under ~/shots', { audience: ['user'] }),
-            ],
-          },
-        ),
+      execute,
     }),
   );
   return { registry, executor: new ToolExecutor({ registry }) };
 }
+
+const setUp = () =>
+  withShot(() =>
+    ok(
+      { width: 1_024 },
+      {
+        content: [
+          text('The page, 1024 wide'),
+          image(BYTES, 'image/png'),
+          file(new Uint8Array([37, 80]), 'application/pdf', { name: 'page.pdf' }),
+          resourceLink('https://example.org/page'),
+          text('saved under ~/shots', { audience: ['user'] }),
+        ],
+      },
+    ),
+  );
 const call = { id: 'c1', name: 'shot', input: {} };
 const LINK = '[link to page, https://example.org/page]';
 
@@ -209,17 +214,7 @@ const bytes = new Uint8Array([1, 2, 3]);
 const NOTE = "(not shown: models can't read it here)";
 
 async function exported(...content: ContentPart[]) {
-  const registry = new ToolMetadataRegistry();
-  registry.register(
-    defineTool({
-      name: 'shot',
-      description: 'Takes a screenshot',
-      inputSchema: { type: 'object', properties: {} },
-      accessMode: 'readonly',
-      execute: () => ok(null, { content }),
-    }),
-  );
-  const executor = new ToolExecutor({ registry });
+  const { registry, executor } = withShot(() => ok(null, { content }));
   const outcome = await executor.execute(call);
   const [langChain] = await toLangChainTools(registry, { executor });
   const tools = toAISDKTools(registry, { executor });
@@ -289,22 +284,15 @@ it.each<readonly [string, ContentPart, string]>([
 });
 
 it("each user's model sees only the content of its own call, even with the same ids and values", async () => {
-  const registry = new ToolMetadataRegistry();
   const shots: Record<string, ContentPart> = {
     ada: image(new Uint8Array([1]), 'image/png'),
     bob: image(new Uint8Array([2]), 'image/png'),
   };
-  registry.register(
-    defineTool({
-      name: 'shot',
-      description: 'Takes a screenshot',
-      inputSchema: { type: 'object', properties: {} },
-      accessMode: 'readonly',
-      execute: (_input, { principal }) => ok(null, { content: [shots[principal!]!] }),
-    }),
+  const { registry, executor } = withShot((_input, { principal }) =>
+    ok(null, { content: [shots[principal!]!] }),
   );
   const { shot } = toAISDKTools(registry, {
-    executor: new ToolExecutor({ registry }),
+    executor,
     caller: (context: { user: string }) => ({ principal: context.user }),
   });
   const run = async (user: string, input: object) => ({

@@ -9,7 +9,7 @@ import {
 import type { McpDiscoveryOptions } from '../../src/mcp.js';
 import type { McpDiscovery } from '../../src/mcp/discovery/mcp-discovery.js';
 import { ManualClock } from '../../src/testing.js';
-import { discover, rawTool } from './servers/start.js';
+import { rawTool, listed } from './servers/start.js';
 import { overHttp, overStdio, type SwappingServer } from './servers/swapping-server.js';
 
 const SHOWS = rawTool('price', {
@@ -107,8 +107,7 @@ async function setUp(
   { settings = {}, tool = 'mcp.bank.price', executorOf }: Way,
   options: Partial<McpDiscoveryOptions> = {},
 ) {
-  const discovery = discover({ mcpServers: { bank: { ...server.start, ...settings } } }, options);
-  await discovery.refresh();
+  const discovery = await listed({ bank: { ...server.start, ...settings } }, options);
   const executor = executorOf === undefined ? executorOver(discovery) : await executorOf(discovery);
   return {
     discovery,

@@ -13,7 +13,7 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { WebSocketServer, type WebSocket } from 'ws';
 import { ToolError } from '../../src/index.js';
 import { IN_PROCESS_PACKAGES } from './servers/in-process.js';
-import { Demo, discover, namesOf, NetworkServer, official } from './servers/start.js';
+import { Demo, discover, namesOf, NetworkServer, official, listed } from './servers/start.js';
 
 const open: { close: () => unknown }[] = [];
 afterAll(() => open.forEach((each) => each.close()));
@@ -24,8 +24,7 @@ const missing = (name: string) => () =>
   );
 
 it('a stdio server is discovered, called, and stopped', async () => {
-  const discovery = discover({ mcpServers: { everything: official('everything') } });
-  await discovery.refresh();
+  const discovery = await listed({ everything: official('everything') });
   expect(namesOf(discovery)).toContain('mcp.everything.echo');
   expect(discovery.status()).toMatchObject([{ era: 'legacy', server: 'everything', tools: 12 }]);
   expect(await discovery.callTool('everything', 'echo', { message: 'hi' }, {})).toMatchObject({
@@ -67,8 +66,7 @@ it('a stdio server gets only the variables from its settings and a few harmless 
 });
 
 it("a command that doesn't exist is reported without its path", async () => {
-  const discovery = discover({ mcpServers: { none: { command: '/private/no-such-program' } } });
-  await discovery.refresh();
+  const discovery = await listed({ none: { command: '/private/no-such-program' } });
   expect(discovery.findings()).toMatchObject([
     {
       kind: 'unreachable',
@@ -121,8 +119,7 @@ describe.each(['streamableHttp', 'sse'] as const)('servers over %s', (kind) => {
 
 it('a server that lost its session in a restart is called in a new session', async () => {
   const server = await NetworkServer.start('streamableHttp');
-  const discovery = discover({ mcpServers: { remote: { url: server.url } } });
-  await discovery.refresh();
+  const discovery = await listed({ remote: { url: server.url } });
   await server.kill();
   await server.start();
   expect(await discovery.callTool('remote', 'echo', { message: 'again' }, {})).toMatchObject({
@@ -164,11 +161,10 @@ async function serveHttp() {
 
 it('2026-protocol servers over HTTP are called with the configured headers, and their change notifications are received', async () => {
   const { url, seen, names, handler } = await serveHttp();
-  const discovery = discover(
-    { mcpServers: { modern: { url, headers: { Authorization: 'Bearer ${TOKEN}' } } } },
+  const discovery = await listed(
+    { modern: { url, headers: { Authorization: 'Bearer ${TOKEN}' } } },
     { env: { TOKEN: 'abc' } },
   );
-  await discovery.refresh();
   expect(discovery.status()).toMatchObject([{ era: 'modern', state: 'ready' }]);
   expect(await discovery.callTool('modern', 'one', {}, {})).toMatchObject({ value: 'one' });
   expect(new Set(seen.map(({ authorization }) => authorization))).toEqual(new Set(['Bearer abc']));
@@ -301,11 +297,10 @@ async function serveSockets() {
 
 it('a WebSocket server gets the configured headers, is called, and is reconnected after it closed the connection', async () => {
   const { url, headers, connected } = await serveSockets();
-  const discovery = discover(
-    { mcpServers: { socket: { url, headers: { 'X-Key': '${KEY}' } } } },
+  const discovery = await listed(
+    { socket: { url, headers: { 'X-Key': '${KEY}' } } },
     { env: { KEY: 'k' } },
   );
-  await discovery.refresh();
   expect(namesOf(discovery)).toEqual(['mcp.socket.hello', 'mcp.socket.leave', 'mcp.socket.shout']);
   expect(await discovery.callTool('socket', 'hello', {}, {})).toMatchObject({ value: 'hello' });
   await expect(discovery.callTool('socket', 'leave', {}, {})).rejects.toThrow(
@@ -323,8 +318,7 @@ it('a WebSocket server gets the configured headers, is called, and is reconnecte
 });
 
 it('a WebSocket URL where no server is listening is reported', async () => {
-  const discovery = discover({ mcpServers: { socket: { url: 'ws://127.0.0.1:1' } } });
-  await discovery.refresh();
+  const discovery = await listed({ socket: { url: 'ws://127.0.0.1:1' } });
   expect(discovery.status()).toMatchObject([
     { reason: 'nothing is listening at its address (ECONNREFUSED)' },
   ]);
@@ -332,8 +326,7 @@ it('a WebSocket URL where no server is listening is reported', async () => {
 
 it('an address that ends in /sse and has no type is tried with the older transport', async () => {
   const { url } = await NetworkServer.start('sse');
-  const discovery = discover({ mcpServers: { old: { url } } });
-  await discovery.refresh();
+  const discovery = await listed({ old: { url } });
   expect(discovery.status()).toMatchObject([{ era: 'legacy' }]);
   expect(namesOf(discovery)).toContain('mcp.old.echo');
 });

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { callResult } from '../../src/mcp/connection/server-answers.js';
 import { fail, ok } from '../../src/tool/outcome.js';
 import { ManualClock } from '../../src/testing/manual-clock.js';
-import { Demo, discover, hostile, namesOf } from './servers/start.js';
+import { Demo, discover, hostile, namesOf, listed } from './servers/start.js';
 
 async function ask(mode: string) {
   // Longer than the default timeout, because a busy machine needs time to read megabytes.
@@ -51,8 +51,7 @@ it('a 2026-protocol server with invalid tools loses only those tools', async () 
     { name: 7 },
     { name: 'fine', description: 'Does it', inputSchema: { type: 'object' } },
   );
-  const discovery = discover({ mcpServers: { demo: demo.start } });
-  await discovery.refresh();
+  const discovery = await listed({ demo: demo.start });
   expect(discovery.status()).toMatchObject([{ era: 'modern', state: 'ready' }]);
   expect(namesOf(discovery)).toEqual(['mcp.demo.fine']);
 });
@@ -75,8 +74,7 @@ it('tools with schemas designed to hang a validator are rejected', async () => {
 
 it("a server can't take the name of another server's tool or a name with a special meaning", async () => {
   const demo = new Demo('echo');
-  const discovery = discover({ mcpServers: { bad: hostile('names'), other: demo.start } });
-  await discovery.refresh();
+  const discovery = await listed({ bad: hostile('names'), other: demo.start });
   const names = namesOf(discovery);
   expect(names).toContain('mcp.other.echo');
   expect(names.filter((name) => !name.startsWith('mcp.bad.'))).toEqual(['mcp.other.echo']);

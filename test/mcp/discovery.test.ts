@@ -13,6 +13,7 @@ import {
   official,
   rawTool,
   temporaryFolder,
+  listed,
 } from './servers/start.js';
 
 const nextChange = (discovery: McpDiscovery) =>
@@ -50,8 +51,7 @@ it('tools from several servers get the documented names and defaults', async () 
 
 it('tools with the same name on two servers are called on the right server and reported as look-alikes', async () => {
   const [a, b] = [new Demo('pid'), new Demo('pid')];
-  const discovery = discover({ mcpServers: { a: a.start, b: b.start } });
-  await discovery.refresh();
+  const discovery = await listed({ a: a.start, b: b.start });
   expect(namesOf(discovery)).toEqual(['mcp.a.pid', 'mcp.b.pid']);
   expect(discovery.findings()).toMatchObject([{ kind: 'look-alike', server: 'b' }]);
   const registry = new ToolMetadataRegistry();
@@ -87,8 +87,7 @@ it('a server is listed again only after the interval or when forced, and unchang
 
 it('a server that announces a change is listed again, and the difference is reported', async () => {
   const demo = new Demo('announce', 'old', 'same');
-  const discovery = discover({ mcpServers: { demo: demo.start } });
-  await discovery.refresh();
+  const discovery = await listed({ demo: demo.start });
   demo.list(
     rawTool('announce', { description: 'Tells the world' }),
     rawTool('same'),
@@ -178,8 +177,7 @@ it('a failing server is retried after increasing delays, and its last tools are 
 
 it('new settings restart only the servers whose settings changed', async () => {
   const [a, b, c] = [new Demo('one'), new Demo('one', 'two'), new Demo('one')];
-  const discovery = discover({ mcpServers: { a: a.start, b: b.start } });
-  await discovery.refresh();
+  const discovery = await listed({ a: a.start, b: b.start });
   const kept = discovery.definitions()[0];
   await discovery.update({
     mcpServers: { a: a.start, b: { ...b.start, deny_tools: ['two'] }, c: c.start },

@@ -3,7 +3,7 @@ import { defineTool, ToolExecutor, ToolMetadataRegistry } from '../../src/index.
 import { createMcpServer, type McpServerOptions, type McpToolServer } from '../../src/mcp.js';
 import { Client, InMemoryTransport } from '@modelcontextprotocol/client';
 import { WAYS, type Elicited } from './server-clients.js';
-import { Demo, discover, official } from './servers/start.js';
+import { Demo, official, listed } from './servers/start.js';
 
 const reads = { access_mode: 'readonly', requires_consent: false, timeout_seconds: 30 };
 
@@ -12,11 +12,10 @@ async function gatewayTo(start: object): Promise<McpToolServer> {
   const registry = new ToolMetadataRegistry();
   const executor = new ToolExecutor({ registry });
   const server = createMcpServer(registry, { executor });
-  const discovery = discover(
-    { mcpServers: { asks: { ...start, ...reads } } },
+  const discovery = await listed(
+    { asks: { ...start, ...reads } },
     { onElicit: server.onElicit, elicitUrls: true },
   );
-  await discovery.refresh();
   registry.registerAll(discovery.definitions());
   onTestFinished(async () => {
     await server.close();

@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import { expect, it } from 'vitest';
 import type { McpFinding } from '../../src/mcp.js';
 import { ATTACKS, type PoisonedTool } from './poisoned-tools.js';
-import { Demo, discover, official, rawTool } from './servers/start.js';
+import { Demo, official, rawTool, listed } from './servers/start.js';
 
 const ODD: ReadonlySet<McpFinding['kind']> = new Set([
   'hidden-text',
@@ -20,10 +20,10 @@ const oddIn = (findings: readonly McpFinding[]) => findings.filter(({ kind }) =>
 async function oddOf(tools: readonly object[], beside: readonly string[] = []) {
   const [demo, other] = [new Demo(), new Demo(...beside)];
   demo.list(...tools);
-  const discovery = discover({
-    mcpServers: { ...(beside.length === 0 ? {} : { mail: other.start }), notes: demo.start },
+  const discovery = await listed({
+    ...(beside.length === 0 ? {} : { mail: other.start }),
+    notes: demo.start,
   });
-  await discovery.refresh();
   return oddIn(discovery.findings());
 }
 
@@ -178,10 +178,10 @@ it('at least 65 % of the published attacks in each class are reported', async ()
 });
 
 it('nothing is reported for tools of the official servers', async () => {
-  const discovery = discover({
-    mcpServers: { everything: official('everything'), memory: official('memory') },
+  const discovery = await listed({
+    everything: official('everything'),
+    memory: official('memory'),
   });
-  await discovery.refresh();
   expect(discovery.definitions().length).toBeGreaterThan(15);
   expect(oddIn(discovery.findings())).toEqual([]);
 });

@@ -9,7 +9,7 @@ import {
 import { McpProvider, type McpDiscovery } from '../../src/mcp/discovery/mcp-discovery.js';
 import { FakeProvider } from '../../src/testing/fake-provider.js';
 import { ManifestTree, toolEntry } from '../capability/manifest-tree.js';
-import { Demo, discover, hostile, rawTool } from './servers/start.js';
+import { Demo, discover, hostile, rawTool, listed } from './servers/start.js';
 
 let id = 0;
 const callOf = (name: string, input: unknown = {}) => ({ id: String((id += 1)), name, input });
@@ -64,8 +64,7 @@ describe('discovered MCP tools', () => {
     'need consent and accept arguments with any names in an executor %s',
     async (_, { routed = false }: { routed?: boolean }) => {
       const [a, b] = [new Demo('echo'), new Demo('echo', 'crash')];
-      const discovery = discover({ mcpServers: { a: a.start, b: b.start } });
-      await discovery.refresh();
+      const discovery = await listed({ a: a.start, b: b.start });
       const { run } = executorOf(
         registryOf(discovery),
         routed ? { providers: { mcp: discovery.provider } } : {},
@@ -93,8 +92,7 @@ describe('discovered MCP tools', () => {
 
   it('a call reports progress and is cancelled on the server if it is aborted or times out', async () => {
     const demo = new Demo('hang', 'echo');
-    const discovery = discover({ mcpServers: { demo: { ...demo.start, timeout: 4 } } });
-    await discovery.refresh();
+    const discovery = await listed({ demo: { ...demo.start, timeout: 4 } });
     const { executor, events, run } = executorOf(registryOf(discovery));
     const controller = new AbortController();
     const stop = executor.on((event) => event.type === 'call-progress' && controller.abort());
@@ -113,8 +111,7 @@ describe('discovered MCP tools', () => {
 
   it("an error that the server returns doesn't count as a connection failure", async () => {
     const demo = new Demo('fails', 'breaks', 'ask', 'gone');
-    const discovery = discover({ mcpServers: { demo: demo.start } });
-    await discovery.refresh();
+    const discovery = await listed({ demo: demo.start });
     const { executor, run } = executorOf(registryOf(discovery), {
       providers: { mcp: discovery.provider },
     });
@@ -134,11 +131,10 @@ describe('discovered MCP tools', () => {
   it("a failed call's message hides secrets from the server's settings", async () => {
     const demo = new Demo('fails_with_key');
     const env = { API_KEY: '${KEY}' };
-    const discovery = discover(
-      { mcpServers: { demo: { ...demo.process, env } } },
+    const discovery = await listed(
+      { demo: { ...demo.process, env } },
       { env: { ...process.env, KEY: 'geheim-4711' } },
     );
-    await discovery.refresh();
     const outcome = await executorOf(registryOf(discovery)).run('mcp.demo.fails_with_key');
     expect(outcome).toMatchObject({ status: 'error', message: 'the key [secret] was refused' });
     expect(JSON.stringify(outcome)).not.toContain('geheim');
@@ -255,8 +251,7 @@ it("a result that doesn't match the tool's output schema is a failure", async ()
     rawTool('breaks_it', promise({ type: 'number' })),
     rawTool('announce', promise({ type: 'string' })),
   );
-  const discovery = discover({ mcpServers: { demo: demo.start } });
-  await discovery.refresh();
+  const discovery = await listed({ demo: demo.start });
   const registry = new ToolMetadataRegistry();
   registry.registerAll(discovery.definitions());
   const executor = new ToolExecutor({ registry, confirm: () => true });

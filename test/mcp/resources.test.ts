@@ -5,7 +5,7 @@ import { ToolExecutor, ToolMetadataRegistry } from '../../src/index.js';
 import { DefinitionPins } from '../../src/mcp.js';
 import { isMadeBy } from '../../src/mcp/translate/uri-template.js';
 import type { McpDiscoveryOptions } from '../../src/mcp/discovery/discovery-options.js';
-import { discover, here, namesOf, temporaryFolder } from './servers/start.js';
+import { here, namesOf, temporaryFolder, listed } from './servers/start.js';
 
 /** A server with resources and prompts, and its settings. */
 async function start(
@@ -14,11 +14,10 @@ async function start(
 ) {
   const log = join(temporaryFolder(), 'log.txt');
   const { command, args } = here('resource-server.ts');
-  const discovery = discover(
-    { mcpServers: { docs: { command, args: [...args, log, ...modes], ...settings } } },
+  const discovery = await listed(
+    { docs: { command, args: [...args, log, ...modes], ...settings } },
     options,
   );
-  await discovery.refresh();
   const registry = new ToolMetadataRegistry();
   discovery.follow(registry);
   const executor = new ToolExecutor({ registry });
