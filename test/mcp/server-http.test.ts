@@ -68,22 +68,6 @@ const ping = async (server: McpToolServer, session: string) => {
   return response.status;
 };
 
-it.each(KINDS)(
-  'a client gets progress, approvals, and list changes over the network (client type: %s)',
-  async (kind) => {
-    const running = await serverOf().serveHttp({ port: 0 });
-    expect(running.url).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/mcp$/);
-    const client = await overHttp(running.url, kind, {
-      answer: () => ({ action: 'accept', content: {} }),
-    });
-    expect((await client.tools()).length).toBe(13);
-    expect((await client.call('files.write', { path: 'a' })).structuredContent).toEqual({
-      path: 'a',
-      length: 0,
-    });
-  },
-);
-
 it('a request without the right token is rejected in both protocol eras', async () => {
   const token = 'correct-horse-battery';
   const running = await serverOf({ token }).serveHttp({ port: 0 });

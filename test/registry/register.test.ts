@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { defaultRegistry, tool, ToolMetadataRegistry, type ToolSource } from '../../src/index.js';
+import { tool, ToolMetadataRegistry, type ToolSource } from '../../src/index.js';
 import { LEAST, refusal, registryOf, sample } from '../tool/sample-tools.js';
 import { answersOf } from './naive-registry.js';
 
@@ -34,11 +34,6 @@ class StaticTools {
     return 1;
   }
 }
-
-it('a new registry is empty, and so is the default registry', () => {
-  for (const registry of [new ToolMetadataRegistry(), defaultRegistry])
-    expect([registry.size, registry.revision, named(registry)]).toEqual([0, 0, []]);
-});
 
 it('register returns the entries in order, and the registry lists the tools in the same order', () => {
   const registry = new ToolMetadataRegistry();
@@ -125,15 +120,6 @@ it('registerAll reports the taken name, its owner, and the fix', () => {
   expect(error.code).toBe('DUPLICATE_TOOL');
   expect(error.details).toEqual({ name: 'a2', tool: 'c', takenBy: 'a' });
   expect(error.message).toMatch(/"a2".*"c".*"a".*replace: true/);
-});
-
-it('registerAll creates one revision and sends one event', () => {
-  const registry = new ToolMetadataRegistry();
-  const revisions: number[] = [];
-  registry.onChange(({ revision }) => revisions.push(revision));
-  registry.registerAll(['a', 'b', 'c'].map((name) => sample({ name })));
-  expect(revisions).toEqual([1]);
-  expect(registry.revision).toBe(1);
 });
 
 it('unregister returns whether the name was registered, and ignores aliases', () => {

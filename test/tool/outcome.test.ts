@@ -2,23 +2,6 @@ import { expect, it } from 'vitest';
 import { askUser, fail, halt, ok } from '../../src/index.js';
 import { isToolResult } from '../../src/tool/outcome.js';
 
-it('ok, fail, askUser, and halt return results with their status', () => {
-  expect(ok(5)).toEqual({ status: 'ok', value: 5 });
-  expect(fail('no such file', { path: 'a' })).toEqual({
-    status: 'error',
-    message: 'no such file',
-    details: { path: 'a' },
-  });
-  expect(askUser('Which one?', ['a', 'b'])).toEqual({
-    status: 'ask_user',
-    question: 'Which one?',
-    options: ['a', 'b'],
-  });
-  expect(halt('done', 5)).toEqual({ status: 'halt', reason: 'done', value: 5 });
-  expect(fail('no')).not.toHaveProperty('details');
-  expect(askUser('?')).not.toHaveProperty('options');
-});
-
 it('results are frozen, and nothing else counts as a result', () => {
   for (const result of [ok(1), fail('x'), askUser('?'), halt('r', 1)]) {
     expect(Object.isFrozen(result)).toBe(true);

@@ -123,13 +123,6 @@ it('a question keeps unknown options as hints', () => {
   expect(question({ timeoutMs: 5 })).not.toHaveProperty('hints');
 });
 
-it('the error for a refused answer lists the accepted answers', () => {
-  expect(readAnswer(question(['red', 'blue']), 5)).toEqual({
-    ok: false,
-    message: 'Expected one of "red", "blue" as the answer, got 5.',
-  });
-});
-
 it.each(['multiple', 'allowOther', 'options', 'schema'])(
   'question throws for %s, which would be ignored as a hint, and names the right option',
   (misnomer) =>
