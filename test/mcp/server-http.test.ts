@@ -1,4 +1,4 @@
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import {
   AccessMode,
@@ -7,30 +7,12 @@ import {
   ToolExecutor,
   ToolMetadataRegistry,
 } from '../../src/index.js';
-import { createMcpServer, type McpToolServer } from '../../src/mcp/server/create-mcp-server.js';
-import type { McpServerOptions } from '../../src/mcp/server/server-options.js';
+import type { McpToolServer } from '../../src/mcp/server/create-mcp-server.js';
 import { ManualClock } from '../../src/testing.js';
-import { overHttp, textOf } from './server-clients.js';
-import { sampleRegistry } from './server-tools.js';
-
-function serverOf(options: McpServerOptions = {}, registry = sampleRegistry()): McpToolServer {
-  const server = createMcpServer(registry, options);
-  onTestFinished(() => server.close());
-  return server;
-}
+import { INITIALIZE, overHttp, serverOf, textOf } from './server-clients.js';
 
 const KINDS = ['auto', 'legacy', 'first'] as const;
 const URL_OF_SERVER = 'http://localhost/mcp';
-const INITIALIZE = {
-  jsonrpc: '2.0',
-  id: 1,
-  method: 'initialize',
-  params: {
-    protocolVersion: '2025-11-25',
-    capabilities: { elicitation: {} },
-    clientInfo: { name: 'raw', version: '1' },
-  },
-};
 
 function post(
   server: McpToolServer,

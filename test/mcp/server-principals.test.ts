@@ -1,9 +1,9 @@
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { AccessMode, defineTool, SafetyPolicy, type ToolContext } from '../../src/index.js';
-import { createMcpServer, type McpToolServer } from '../../src/mcp/server/create-mcp-server.js';
-import type { McpAuthInfo, McpServerOptions } from '../../src/mcp/server/server-options.js';
-import { overHttp, textOf } from './server-clients.js';
+import type { McpToolServer } from '../../src/mcp/server/create-mcp-server.js';
+import type { McpAuthInfo } from '../../src/mcp/server/server-options.js';
+import { INITIALIZE, overHttp, serverOf, textOf } from './server-clients.js';
 import { sampleRegistry } from './server-tools.js';
 
 const PRINCIPALS = new Map([
@@ -12,28 +12,12 @@ const PRINCIPALS = new Map([
   ['token-of-eve', { principal: 'eve' }],
 ]);
 const verify = async (token: string) => Promise.resolve(PRINCIPALS.get(token));
-const INITIALIZE = {
-  jsonrpc: '2.0',
-  id: 1,
-  method: 'initialize',
-  params: {
-    protocolVersion: '2025-11-25',
-    capabilities: { elicitation: {} },
-    clientInfo: { name: 'raw', version: '1' },
-  },
-};
 const call = (id: number, name: string, input: object = {}) => ({
   jsonrpc: '2.0',
   id,
   method: 'tools/call',
   params: { name, arguments: input },
 });
-
-function serverOf(options: McpServerOptions = {}, registry = sampleRegistry()): McpToolServer {
-  const server = createMcpServer(registry, options);
-  onTestFinished(() => server.close());
-  return server;
-}
 
 interface Sent {
   readonly method?: string;
