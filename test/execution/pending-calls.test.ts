@@ -73,6 +73,25 @@ it('a requested call is stored without running, and runs once after its approval
   expect(runs).toHaveLength(1);
 });
 
+it("a requested call needs a new approval if its tool's definition has changed", async () => {
+  const store = new MemoryStateStore();
+  const before = (await setUp({ store }).executor.request(call, IN)) as PendingApproval;
+  const { executor, registry } = setUp({ store });
+  registry.register(
+    defineTool({
+      name: 'put',
+      description: 'Puts a text where all can see it',
+      inputSchema: z.object({ text: z.string() }),
+      accessMode: 'write',
+      execute: () => 'put',
+    }),
+    { replace: true },
+  );
+  const after = (await executor.request(call, IN)) as PendingApproval;
+  expect(after.id).not.toBe(before.id);
+  expect(after.definitionDigest).toBe(registry.require('put').digest);
+});
+
 it("a requested call isn't replaced when somebody copies another call's record over its record in the store", async () => {
   const store = new ListedStore();
   const { executor } = setUp({ store });
