@@ -30,53 +30,51 @@ const sample = new ManifestTree({
   'jobs.json': [jobEntry('J', { personas: ['Atlas', 'Nova'] })],
 });
 
-describe('health', () => {
-  it("counts a persona's calls for the persona's own tool, not for the shared tool of that name", async () => {
-    const clock = new ManualClock(1_000_000);
-    const registry = await CapabilityRegistry.load({ root: sample.root, clock });
-    for (const success of [false, true, true, true])
-      registry.recordTool('search', { success, latencyMs: 100 });
-    registry.recordTool('search', { success: false, latencyMs: 9 }, { persona: 'ATLAS' });
-    expect(registry.tool('search')!.health.tool).toMatchObject({
-      total: 4,
-      success: 3,
-      failure: 1,
-      successRate: 0.75,
-      lastSampleAt: 1_000_000,
-    });
-    expect(registry.tool('search', 'atlas')!.health).toMatchObject({
-      tool: { total: 1, successRate: 0 },
-      lastInvocation: { success: false, latencyMs: 9, at: 1_000_000 },
-    });
-    expect(owned(registry.tools({ minSuccessRate: 0.75, requireCalls: true }))).toEqual([
-      'search@shared',
-    ]);
-    expect(owned(registry.tools({ minSuccessRate: 0.76, requireCalls: true }))).toEqual([]);
+it("health counts a persona's calls for the persona's own tool, not for the shared tool of that name", async () => {
+  const clock = new ManualClock(1_000_000);
+  const registry = await CapabilityRegistry.load({ root: sample.root, clock });
+  for (const success of [false, true, true, true])
+    registry.recordTool('search', { success, latencyMs: 100 });
+  registry.recordTool('search', { success: false, latencyMs: 9 }, { persona: 'ATLAS' });
+  expect(registry.tool('search')!.health.tool).toMatchObject({
+    total: 4,
+    success: 3,
+    failure: 1,
+    successRate: 0.75,
+    lastSampleAt: 1_000_000,
   });
+  expect(registry.tool('search', 'atlas')!.health).toMatchObject({
+    tool: { total: 1, successRate: 0 },
+    lastInvocation: { success: false, latencyMs: 9, at: 1_000_000 },
+  });
+  expect(owned(registry.tools({ minSuccessRate: 0.75, requireCalls: true }))).toEqual([
+    'search@shared',
+  ]);
+  expect(owned(registry.tools({ minSuccessRate: 0.76, requireCalls: true }))).toEqual([]);
+});
 
-  it('includes jobs in counts, summaries, and queries', async () => {
-    const clock = new ManualClock(5_000);
-    const registry = await CapabilityRegistry.load({ root: sample.root, clock });
-    registry.recordJob('J', { success: false, latencyMs: 45 });
-    registry.recordJob('J', { success: true, latencyMs: 55 }, { persona: 'Atlas' });
-    expect(registry.summary().jobs[0]!.health.last_invocation).toEqual({
-      success: true,
-      latency_ms: 55,
-      timestamp: 5,
-    });
-    expect(registry.summary().jobs[0]!.health.job).toEqual({
-      abandoned: 0,
-      total: 2,
-      success: 1,
-      failure: 1,
-      success_rate: 0.5,
-      average_latency_ms: 50,
-      p95_latency_ms: 54.5,
-      last_sample_at: 5,
-    });
-    expect(registry.jobs({ minSuccessRate: 0.5 })).toHaveLength(1);
-    expect(registry.jobs({ minSuccessRate: 0.6 })).toHaveLength(0);
+it('health includes jobs in counts, summaries, and queries', async () => {
+  const clock = new ManualClock(5_000);
+  const registry = await CapabilityRegistry.load({ root: sample.root, clock });
+  registry.recordJob('J', { success: false, latencyMs: 45 });
+  registry.recordJob('J', { success: true, latencyMs: 55 }, { persona: 'Atlas' });
+  expect(registry.summary().jobs[0]!.health.last_invocation).toEqual({
+    success: true,
+    latency_ms: 55,
+    timestamp: 5,
   });
+  expect(registry.summary().jobs[0]!.health.job).toEqual({
+    abandoned: 0,
+    total: 2,
+    success: 1,
+    failure: 1,
+    success_rate: 0.5,
+    average_latency_ms: 50,
+    p95_latency_ms: 54.5,
+    last_sample_at: 5,
+  });
+  expect(registry.jobs({ minSuccessRate: 0.5 })).toHaveLength(1);
+  expect(registry.jobs({ minSuccessRate: 0.6 })).toHaveLength(0);
 });
 
 describe('an attached executor', () => {

@@ -127,116 +127,112 @@ describe('CapabilityRegistry.tools', () => {
   });
 });
 
-describe('version constraints', () => {
-  /** Constraints that the recorded system understood. For other constraints, it returned no tools or all tools. */
-  const UNDERSTOOD = [
-    '>=1.2',
-    '>=1.2.0',
-    '<1.2',
-    '=1.2.0',
-    '==1.2.0',
-    '===1.2.0',
-    '>=1.0,<2',
-    '>= 1.2',
-    '<2',
-    '>=1.0, <2.0, ',
-    '',
-    ',',
-  ];
+/** Constraints that the recorded system understood. For other constraints, it returned no tools or all tools. */
+const UNDERSTOOD = [
+  '>=1.2',
+  '>=1.2.0',
+  '<1.2',
+  '=1.2.0',
+  '==1.2.0',
+  '===1.2.0',
+  '>=1.0,<2',
+  '>= 1.2',
+  '<2',
+  '>=1.0, <2.0, ',
+  '',
+  ',',
+];
 
-  it.runIf(present)('match the recorded versions', async () => {
-    type Case = {
-      readonly version: string | null;
-      readonly constraint: string | null;
-      readonly output: boolean;
-    };
-    let compared = 0;
-    for (const { version, constraint, output } of golden<{ readonly cases: readonly Case[] }>(
-      'version_match',
-    ).cases) {
-      // The recorded system compared prereleases as text, and ranked an incomplete version below the same
-      // complete version.
-      if (
-        !/^\d+\.\d+\.\d+$/.test(version ?? '') ||
-        (constraint !== null && !UNDERSTOOD.includes(constraint))
-      )
-        continue;
-      const registry = await withTools([{ name: 'a', version: version! }]);
-      expect(
-        registry.tools(constraint === null ? {} : { version: constraint }).length === 1,
-        `${version} ${constraint}`,
-      ).toBe(output);
-      compared++;
-    }
-    expect(compared).toBeGreaterThan(40);
-  });
-
-  // These results differ from the recorded system on purpose.
-  it.each<[string, string, boolean]>([
-    ['1.2.3', '^1.2', true],
-    ['2.0.0', '^1.2', false],
-    ['1.2.3', '~1.2', true],
-    ['1.9.0', '1.x', true],
-    ['0.4.0', '>=1 || <0.5', true],
-    ['1.2.3', '1.2', true],
-    ['1.0.0-beta', '>=1.0.0', false],
-    ['1.0.0-rc.2', '<1.0.0-rc.10', true],
-    ['next', '>=0', false],
-  ])('compare version %s with %s: %s', async (version, constraint, meets) => {
+it.runIf(present)('version constraints match the recorded versions', async () => {
+  type Case = {
+    readonly version: string | null;
+    readonly constraint: string | null;
+    readonly output: boolean;
+  };
+  let compared = 0;
+  for (const { version, constraint, output } of golden<{ readonly cases: readonly Case[] }>(
+    'version_match',
+  ).cases) {
+    // The recorded system compared prereleases as text, and ranked an incomplete version below the same
+    // complete version.
+    if (
+      !/^\d+\.\d+\.\d+$/.test(version ?? '') ||
+      (constraint !== null && !UNDERSTOOD.includes(constraint))
+    )
+      continue;
+    const registry = await withTools([{ name: 'a', version: version! }]);
     expect(
-      (await withTools([{ name: 'a', version }])).tools({ version: constraint }).length === 1,
-    ).toBe(meets);
-  });
+      registry.tools(constraint === null ? {} : { version: constraint }).length === 1,
+      `${version} ${constraint}`,
+    ).toBe(output);
+    compared++;
+  }
+  expect(compared).toBeGreaterThan(40);
 });
 
-describe('queries by persona', () => {
-  it.runIf(present)(
-    'return the recorded tools, except that commas separate names and -name excludes a persona',
-    async () => {
-      type Case = {
-        readonly persona: string | null;
-        readonly tokens: readonly (string | null)[];
-        readonly output: boolean;
-      };
-      for (const { persona, tokens, output } of golden<{ readonly cases: readonly Case[] }>(
-        'persona_filter',
-      ).cases) {
-        const registry = await withTools([{ name: 'a', persona: persona === '' ? null : persona }]);
-        const personas = tokens.map((token) => token ?? '');
-        const split = personas.includes('atlas,-shared');
-        const key = persona?.trim().toLowerCase() ?? '';
-        const isShared = key === '' || key === 'shared';
-        const expected = split ? key === 'atlas' : output;
-        expect(registry.tools({ personas }).length === 1, `${persona} ${tokens.join(' ')}`).toBe(
-          personas.includes('-atlas') ? isShared || key !== 'atlas' : expected,
-        );
-      }
-    },
-  );
+// These results differ from the recorded system on purpose.
+it.each<[string, string, boolean]>([
+  ['1.2.3', '^1.2', true],
+  ['2.0.0', '^1.2', false],
+  ['1.2.3', '~1.2', true],
+  ['1.9.0', '1.x', true],
+  ['0.4.0', '>=1 || <0.5', true],
+  ['1.2.3', '1.2', true],
+  ['1.0.0-beta', '>=1.0.0', false],
+  ['1.0.0-rc.2', '<1.0.0-rc.10', true],
+  ['next', '>=0', false],
+])('version constraints compare version %s with %s: %s', async (version, constraint, meets) => {
+  expect(
+    (await withTools([{ name: 'a', version }])).tools({ version: constraint }).length === 1,
+  ).toBe(meets);
+});
 
-  it.runIf(present)('return the recorded jobs', async () => {
+it.runIf(present)(
+  'queries by persona return the recorded tools, except that commas separate names and -name excludes a persona',
+  async () => {
     type Case = {
-      readonly personas: readonly string[];
-      readonly tokens: readonly string[];
+      readonly persona: string | null;
+      readonly tokens: readonly (string | null)[];
       readonly output: boolean;
     };
-    for (const { personas, tokens, output } of golden<{ readonly cases: readonly Case[] }>(
-      'job_persona_filter',
+    for (const { persona, tokens, output } of golden<{ readonly cases: readonly Case[] }>(
+      'persona_filter',
     ).cases) {
-      // Jobs need a persona to be valid, and the recorded system got these names in lower case.
-      if (personas.length === 0 || tokens.includes('ATLAS')) continue;
-      const tree = new ManifestTree({
-        'functions.json': [],
-        'jobs.json': [jobEntry('Job', { personas })],
-      });
-      const registry = await CapabilityRegistry.load({ root: tree.root });
-      // The job is shared, so excluding shared items excludes it for every persona.
-      expect(
-        registry.jobs({ personas: tokens }).length === 1,
-        JSON.stringify({ personas, tokens }),
-      ).toBe(output && !tokens.includes('-shared'));
+      const registry = await withTools([{ name: 'a', persona: persona === '' ? null : persona }]);
+      const personas = tokens.map((token) => token ?? '');
+      const split = personas.includes('atlas,-shared');
+      const key = persona?.trim().toLowerCase() ?? '';
+      const isShared = key === '' || key === 'shared';
+      const expected = split ? key === 'atlas' : output;
+      expect(registry.tools({ personas }).length === 1, `${persona} ${tokens.join(' ')}`).toBe(
+        personas.includes('-atlas') ? isShared || key !== 'atlas' : expected,
+      );
     }
-  });
+  },
+);
+
+it.runIf(present)('queries by persona return the recorded jobs', async () => {
+  type Case = {
+    readonly personas: readonly string[];
+    readonly tokens: readonly string[];
+    readonly output: boolean;
+  };
+  for (const { personas, tokens, output } of golden<{ readonly cases: readonly Case[] }>(
+    'job_persona_filter',
+  ).cases) {
+    // Jobs need a persona to be valid, and the recorded system got these names in lower case.
+    if (personas.length === 0 || tokens.includes('ATLAS')) continue;
+    const tree = new ManifestTree({
+      'functions.json': [],
+      'jobs.json': [jobEntry('Job', { personas })],
+    });
+    const registry = await CapabilityRegistry.load({ root: tree.root });
+    // The job is shared, so excluding shared items excludes it for every persona.
+    expect(
+      registry.jobs({ personas: tokens }).length === 1,
+      JSON.stringify({ personas, tokens }),
+    ).toBe(output && !tokens.includes('-shared'));
+  }
 });
 
 describe('queries for skills, tasks, and jobs', () => {
@@ -299,34 +295,32 @@ describe('queries for skills, tasks, and jobs', () => {
   });
 });
 
-describe('credentials', () => {
-  const statusOf = async (
-    auth: object,
-    env: Record<string, string>,
-    providers: readonly object[] = [],
-  ): Promise<CapabilityTool['authStatus']> => {
-    const tree = new ManifestTree({ 'functions.json': [toolEntry('a', { auth, providers })] });
-    return (await CapabilityRegistry.load({ root: tree.root, env })).tool('a')!.authStatus;
-  };
-  const google = {
+const statusOf = async (
+  auth: object,
+  env: Record<string, string>,
+  providers: readonly object[] = [],
+): Promise<CapabilityTool['authStatus']> => {
+  const tree = new ManifestTree({ 'functions.json': [toolEntry('a', { auth, providers })] });
+  return (await CapabilityRegistry.load({ root: tree.root, env })).tool('a')!.authStatus;
+};
+const google = {
+  required: true,
+  envs: { KEY: { required: true }, ID: { required: true }, OTHER: { optional: true } },
+};
+
+it('credentials are ready if every required variable is set, and never show a value', async () => {
+  const status = await statusOf(google, { KEY: 's3cret', ID: '' });
+  expect(status).toEqual({ required: true, ready: false, missing: ['ID'] });
+  expect(await statusOf(google, { KEY: 's3cret', ID: 'x' })).toEqual({
     required: true,
-    envs: { KEY: { required: true }, ID: { required: true }, OTHER: { optional: true } },
-  };
-
-  it('are ready if every required variable is set, and never show a value', async () => {
-    const status = await statusOf(google, { KEY: 's3cret', ID: '' });
-    expect(status).toEqual({ required: true, ready: false, missing: ['ID'] });
-    expect(await statusOf(google, { KEY: 's3cret', ID: 'x' })).toEqual({
-      required: true,
-      ready: true,
-      missing: [],
-    });
-    expect(JSON.stringify(status)).not.toContain('s3cret');
+    ready: true,
+    missing: [],
   });
+  expect(JSON.stringify(status)).not.toContain('s3cret');
+});
 
-  it('are ready if any of several optional variables is set', async () => {
-    const auth = { required: true, envs: { A: { required: false }, B: { required: false } } };
-    expect(await statusOf(auth, {})).toMatchObject({ ready: false });
-    expect(await statusOf(auth, { B: 'x' })).toMatchObject({ ready: true });
-  });
+it('credentials are ready if any of several optional variables is set', async () => {
+  const auth = { required: true, envs: { A: { required: false }, B: { required: false } } };
+  expect(await statusOf(auth, {})).toMatchObject({ ready: false });
+  expect(await statusOf(auth, { B: 'x' })).toMatchObject({ ready: true });
 });

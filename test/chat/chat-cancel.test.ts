@@ -1,5 +1,5 @@
 import { getEventListeners } from 'node:events';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import {
   AccessMode,
   DangerLevel,
@@ -162,73 +162,71 @@ function expectSound({ result, late, listeners }: Awaited<ReturnType<typeof canc
   expect({ late, listeners }).toEqual({ late: [], listeners: 0 });
 }
 
-describe('a cancelled chat', () => {
-  it('a chat cancelled at any await ends with a valid thread, even if the await never settles', async () => {
-    const names: string[] = [];
-    await cancelledChat(() => ({ point: (name) => void names.push(name) }), false);
-    expect(new Set(names.map((name) => name.split(' ')[0]))).toEqual(
-      new Set(['model', 'policy', 'confirm', 'tool', 'selectTools', 'haltWhen', 'onToolError']),
-    );
-    for (let at = 1; at <= names.length; at += 1) {
-      for (const hangs of [true, false]) {
-        let seen = 0;
-        const cancelled = await cancelledChat(
-          (cancel) => ({
-            point: () => {
-              if ((seen += 1) !== at) return undefined;
-              cancel();
-              return hangs ? new Promise(() => undefined) : undefined;
-            },
-          }),
-          at % 2 === 0,
-        );
-        expectSound(cancelled);
-        expect(cancelled.result.haltedReason).toBe('cancelled');
-      }
+it('a chat cancelled at any await ends with a valid thread, even if the await never settles', async () => {
+  const names: string[] = [];
+  await cancelledChat(() => ({ point: (name) => void names.push(name) }), false);
+  expect(new Set(names.map((name) => name.split(' ')[0]))).toEqual(
+    new Set(['model', 'policy', 'confirm', 'tool', 'selectTools', 'haltWhen', 'onToolError']),
+  );
+  for (let at = 1; at <= names.length; at += 1) {
+    for (const hangs of [true, false]) {
+      let seen = 0;
+      const cancelled = await cancelledChat(
+        (cancel) => ({
+          point: () => {
+            if ((seen += 1) !== at) return undefined;
+            cancel();
+            return hangs ? new Promise(() => undefined) : undefined;
+          },
+        }),
+        at % 2 === 0,
+      );
+      expectSound(cancelled);
+      expect(cancelled.result.haltedReason).toBe('cancelled');
     }
-  });
+  }
+});
 
-  it("a chat cancelled before it starts doesn't call the model, and keeps the user's message", async () => {
-    const { options, started } = chatThrough(() => {
-      throw new Error('nothing is asked');
-    }, AbortSignal.abort());
-    expect(await chat(options)).toMatchObject({
-      haltedReason: 'cancelled',
-      messages: [{ role: 'user', content: 'please' }],
-      turns: [],
-    });
-    expect(started).toEqual([]);
+it("a chat cancelled before it starts doesn't call the model, and keeps the user's message", async () => {
+  const { options, started } = chatThrough(() => {
+    throw new Error('nothing is asked');
+  }, AbortSignal.abort());
+  expect(await chat(options)).toMatchObject({
+    haltedReason: 'cancelled',
+    messages: [{ role: 'user', content: 'please' }],
+    turns: [],
   });
+  expect(started).toEqual([]);
+});
 
-  it('a chat cancelled during a turn reports the progress of each call', async () => {
-    const controller = new AbortController();
-    const tools = [
-      toolOf('hangs', () => (controller.abort(), new Promise(() => undefined)), {
-        allowParallel: false,
-      }),
-      toolOf('charge', undefined, { manual: true }),
-    ];
-    const result = await chat({
-      model: scriptedModel([
-        {
-          calls: [
-            { id: 'a', name: 'hangs' },
-            { id: 'b', name: 'hangs' },
-            { id: 'c', name: 'charge' },
-          ],
-        },
-      ]),
-      tools,
-      prompt: 'x',
-      signal: controller.signal,
-    });
-    expect(outputsOf(result.messages)).toMatchObject({
-      a: { type: 'error-text', value: expect.stringContaining('unknown') },
-      b: { type: 'error-text', value: expect.stringContaining('Not run') },
-    });
-    expect(result).toMatchObject({
-      haltedReason: 'cancelled',
-      pending: [{ callId: 'c', kind: 'manual' }],
-    });
+it('a chat cancelled during a turn reports the progress of each call', async () => {
+  const controller = new AbortController();
+  const tools = [
+    toolOf('hangs', () => (controller.abort(), new Promise(() => undefined)), {
+      allowParallel: false,
+    }),
+    toolOf('charge', undefined, { manual: true }),
+  ];
+  const result = await chat({
+    model: scriptedModel([
+      {
+        calls: [
+          { id: 'a', name: 'hangs' },
+          { id: 'b', name: 'hangs' },
+          { id: 'c', name: 'charge' },
+        ],
+      },
+    ]),
+    tools,
+    prompt: 'x',
+    signal: controller.signal,
+  });
+  expect(outputsOf(result.messages)).toMatchObject({
+    a: { type: 'error-text', value: expect.stringContaining('unknown') },
+    b: { type: 'error-text', value: expect.stringContaining('Not run') },
+  });
+  expect(result).toMatchObject({
+    haltedReason: 'cancelled',
+    pending: [{ callId: 'c', kind: 'manual' }],
   });
 });

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import {
   Session,
   SessionStore,
@@ -271,27 +271,25 @@ const scripts: fc.Arbitrary<Script> = fc.array(
   { minLength: 1, maxLength: 4 },
 );
 
-describe('random conversations', () => {
-  it('each call gets one result and each effect happens at most once, despite crashes, aborts, and user decisions', async () => {
-    let deaths = 0;
-    let cancels = 0;
-    let uncertain = 0;
-    await fc.assert(
-      fc.asyncProperty(scripts, fc.integer(), async (script, seed) => {
-        const played = await play(script, seed);
-        const results = resultsIn(played.session.messages);
-        expect(results.map(([id]) => id)).toEqual(
-          script.flatMap((turn, at) => turn.map((_, position) => callId(at, position))),
-        );
-        for (const [id, output] of results)
-          assertResult(script, id, output, played.uncertain, played.world);
-        deaths += played.deaths;
-        cancels += played.cancels;
-        uncertain += played.uncertain.size;
-      }),
-      { numRuns: propertyRuns(250) },
-    );
-    // Makes sure that crashes and aborts really happened.
-    expect(Math.min(deaths, cancels, uncertain)).toBeGreaterThan(0);
-  });
+it('each call gets one result and each effect happens at most once, despite crashes, aborts, and user decisions', async () => {
+  let deaths = 0;
+  let cancels = 0;
+  let uncertain = 0;
+  await fc.assert(
+    fc.asyncProperty(scripts, fc.integer(), async (script, seed) => {
+      const played = await play(script, seed);
+      const results = resultsIn(played.session.messages);
+      expect(results.map(([id]) => id)).toEqual(
+        script.flatMap((turn, at) => turn.map((_, position) => callId(at, position))),
+      );
+      for (const [id, output] of results)
+        assertResult(script, id, output, played.uncertain, played.world);
+      deaths += played.deaths;
+      cancels += played.cancels;
+      uncertain += played.uncertain.size;
+    }),
+    { numRuns: propertyRuns(250) },
+  );
+  // Makes sure that crashes and aborts really happened.
+  expect(Math.min(deaths, cancels, uncertain)).toBeGreaterThan(0);
 });

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { Session } from '../../src/chat.js';
 import { call, codeOf, newCase } from './session-cases.js';
 import { newExecutor, World } from './session-world.js';
@@ -31,8 +31,9 @@ async function stopped() {
   return { ...made, session };
 }
 
-describe('a user who says something else while calls are open', () => {
-  it.each(['deny', 'leave'] as const)('is answered, and no open call runs (%s)', async (open) => {
+it.each(['deny', 'leave'] as const)(
+  'a user who says something else while calls are open is answered, and no open call runs (%s)',
+  async (open) => {
     const { session, engine, world, executor } = await waiting();
     expect(session.pending.map(({ callId }) => callId)).toEqual(['p', 'q', 'm']);
     const { session: moved, result } = await session.reply(engine, 'Never mind', { open });
@@ -42,26 +43,26 @@ describe('a user who says something else while calls are open', () => {
     expect(world.starts.get('p')).toBeUndefined();
     expect((await moved.reply(engine, 'And now?')).result.text).toBe('done');
     expect(world.starts.get('p')).toBeUndefined();
-  });
+  },
+);
 
-  it('finds every call that has not run among the pending calls after Stop, and none of them runs', async () => {
-    const { session, engine, world } = await stopped();
-    const starts = new Map(world.starts);
-    expect(session.pending.map(({ callId }) => callId)).toEqual(['a', 'b']);
-    expect(await codeOf(session.continue(engine))).toBe('INVALID_STATE');
-    const one = session.submitToolResult('a', 'done by hand').session;
-    expect(one.pending.map(({ callId }) => callId)).toEqual(['b']);
-    const { session: moved, result } = await one.reply(engine, 'Stop it', { open: 'deny' });
-    expect([result.text, moved.pending]).toEqual(['moved on', []]);
-    expect(world.starts).toEqual(starts);
-  });
+it('a user who says something else while calls are open finds every call that has not run among the pending calls after Stop, and none of them runs', async () => {
+  const { session, engine, world } = await stopped();
+  const starts = new Map(world.starts);
+  expect(session.pending.map(({ callId }) => callId)).toEqual(['a', 'b']);
+  expect(await codeOf(session.continue(engine))).toBe('INVALID_STATE');
+  const one = session.submitToolResult('a', 'done by hand').session;
+  expect(one.pending.map(({ callId }) => callId)).toEqual(['b']);
+  const { session: moved, result } = await one.reply(engine, 'Stop it', { open: 'deny' });
+  expect([result.text, moved.pending]).toEqual(['moved on', []]);
+  expect(world.starts).toEqual(starts);
+});
 
-  it('can only deny or leave the open calls', async () => {
-    const { session, engine } = await waiting();
-    expect(await codeOf(session.reply(engine, 'Hi', { open: 'run' as never }))).toBe(
-      'INVALID_ARGUMENT',
-    );
-  });
+it('a user who says something else while calls are open can only deny or leave the open calls', async () => {
+  const { session, engine } = await waiting();
+  expect(await codeOf(session.reply(engine, 'Hi', { open: 'run' as never }))).toBe(
+    'INVALID_ARGUMENT',
+  );
 });
 
 it('the log of actions names the person who approved a call in a session', async () => {

@@ -32,103 +32,95 @@ async function rolledBack() {
   return { ...made, server, sessions, session };
 }
 
-describe('a session in a store that restarts', () => {
-  it('approved calls need another approval after the store was rolled back', async () => {
-    const { server, sessions, session, engine, world } = await rolledBack();
-    await session.continue(engine);
-    expect([...world.starts]).toEqual([
-      ['p', 1],
-      ['q', 1],
-    ]);
+it('approved calls need another approval after the store was rolled back', async () => {
+  const { server, sessions, session, engine, world } = await rolledBack();
+  await session.continue(engine);
+  expect([...world.starts]).toEqual([
+    ['p', 1],
+    ['q', 1],
+  ]);
+  await server.restart('saved');
+  const opened = (await sessions.open('s'))!;
+  expect(kindsOf(opened)).toEqual(['approval p', 'approval q']);
+  expect(await codeOf(opened.continue(engine))).toBe('INVALID_STATE');
+  expect([...world.starts.values()]).toEqual([1, 1]);
+  // The denial and the result are kept, and the approval must be repeated.
+  expect(opened.deny('r')).toMatchObject({ ok: true, applied: false });
+  expect(opened.approve('p')).toMatchObject({ ok: true, applied: true });
+  // Another process continues, because this process remembers which calls it ran.
+  const elsewhere = newCase(['done'], {}, world);
+  const { session: last } = await opened
+    .deny('q', 'it was paid')
+    .session.approve('p')
+    .session.continue(elsewhere.engine);
+  expect([last.status, world.starts.get('p'), world.starts.get('q')]).toEqual(['completed', 2, 1]);
+  expect((await sessions.open('s'))!.toJSON()).toEqual(last.toJSON());
+});
+
+it.each([0, 1])(
+  'an approval is requested only once after the shared store restarts (approvals before: %s)',
+  async (approved) => {
+    const server = new RestartingStore(new ManualClock(1_000_000));
+    const sessions = new SessionStore({ store: server });
+    const world = new World();
+    const engine = (...answers: readonly ScriptedAnswer[]) =>
+      newCase(answers, { executor: newExecutor(world, undefined, server) }).engine;
+    const { session } = await sessions
+      .create({ id: 's' })
+      .start(engine({ calls: [call('c1', 'pay')] }), 'Pay');
+    if (approved === 1) await session.approve('c1').session.save();
+    await server.restart('all');
+    const opened = (await sessions.open('s'))!;
+    expect(kindsOf(opened)).toEqual(['approval c1']);
+    const saved = await opened.approve('c1').session.save();
+    expect((await saved.continue(engine('Paid.'))).session.status).toBe('completed');
+    expect(world.starts.get('c1')).toBe(1);
+  },
+);
+
+it("calls that hadn't started are uncertain after the store was rolled back", async () => {
+  for (const kind of ['auto', 'idempotent'] as const) {
+    const server = new RestartingStore(new ManualClock(1_000_000));
+    const sessions = new SessionStore({ store: server });
+    const { engine, world } = newCase([{ calls: [call('a', kind), call('b', 'manual')] }, 'done']);
+    await sessions.create({ id: 's' }).start(engine, 'Go', {
+      onCheckpoint: (session) => {
+        const { openTurn } = session.toJSON() as {
+          openTurn?: { calls: { progress: { state: string } }[] };
+        };
+        if (openTurn?.calls.every(({ progress }) => progress.state === 'not_started'))
+          server.save();
+      },
+    });
     await server.restart('saved');
     const opened = (await sessions.open('s'))!;
-    expect(kindsOf(opened)).toEqual(['approval p', 'approval q']);
-    expect(await codeOf(opened.continue(engine))).toBe('INVALID_STATE');
-    expect([...world.starts.values()]).toEqual([1, 1]);
-    // The denial and the result are kept, and the approval must be repeated.
-    expect(opened.deny('r')).toMatchObject({ ok: true, applied: false });
-    expect(opened.approve('p')).toMatchObject({ ok: true, applied: true });
-    // Another process continues, because this process remembers which calls it ran.
-    const elsewhere = newCase(['done'], {}, world);
-    const { session: last } = await opened
-      .deny('q', 'it was paid')
-      .session.approve('p')
-      .session.continue(elsewhere.engine);
-    expect([last.status, world.starts.get('p'), world.starts.get('q')]).toEqual([
-      'completed',
-      2,
-      1,
-    ]);
-    expect((await sessions.open('s'))!.toJSON()).toEqual(last.toJSON());
-  });
+    expect(kindsOf(opened)).toEqual(['uncertain a', 'uncertain b']);
+    const { session } = await opened
+      .submitToolResult('b', 1)
+      .session.submitToolResult('a', 'looked it up')
+      .session.continue(engine);
+    expect([session.status, world.starts.get('a')]).toEqual(['completed', 1]);
+  }
+});
 
-  it.each([0, 1])(
-    'an approval is requested only once after the shared store restarts (approvals before: %s)',
-    async (approved) => {
-      const server = new RestartingStore(new ManualClock(1_000_000));
-      const sessions = new SessionStore({ store: server });
-      const world = new World();
-      const engine = (...answers: readonly ScriptedAnswer[]) =>
-        newCase(answers, { executor: newExecutor(world, undefined, server) }).engine;
-      const { session } = await sessions
-        .create({ id: 's' })
-        .start(engine({ calls: [call('c1', 'pay')] }), 'Pay');
-      if (approved === 1) await session.approve('c1').session.save();
-      await server.restart('all');
-      const opened = (await sessions.open('s'))!;
-      expect(kindsOf(opened)).toEqual(['approval c1']);
-      const saved = await opened.approve('c1').session.save();
-      expect((await saved.continue(engine('Paid.'))).session.status).toBe('completed');
-      expect(world.starts.get('c1')).toBe(1);
-    },
-  );
-
-  it("calls that hadn't started are uncertain after the store was rolled back", async () => {
-    for (const kind of ['auto', 'idempotent'] as const) {
-      const server = new RestartingStore(new ManualClock(1_000_000));
-      const sessions = new SessionStore({ store: server });
-      const { engine, world } = newCase([
-        { calls: [call('a', kind), call('b', 'manual')] },
-        'done',
-      ]);
-      await sessions.create({ id: 's' }).start(engine, 'Go', {
-        onCheckpoint: (session) => {
-          const { openTurn } = session.toJSON() as {
-            openTurn?: { calls: { progress: { state: string } }[] };
-          };
-          if (openTurn?.calls.every(({ progress }) => progress.state === 'not_started'))
-            server.save();
-        },
-      });
-      await server.restart('saved');
-      const opened = (await sessions.open('s'))!;
-      expect(kindsOf(opened)).toEqual(['uncertain a', 'uncertain b']);
-      const { session } = await opened
-        .submitToolResult('b', 1)
-        .session.submitToolResult('a', 'looked it up')
-        .session.continue(engine);
-      expect([session.status, world.starts.get('a')]).toEqual(['completed', 1]);
-    }
-  });
-
-  it('a rollback of the store stops a run before its next call, with an error that says what to do', async () => {
-    const { server, sessions, engine, session, world } = await rolledBack();
-    let restarted = false;
-    const onCheckpoint = async () => {
-      if (!restarted) await server.restart('saved');
-      restarted = true;
-    };
-    const error: unknown = await session
-      .continue(engine, { onCheckpoint })
-      .catch((reason: unknown) => reason);
-    expect(isToolError(error, 'STALE_SESSION') && [error.details['reason'], error.message]).toEqual(
-      ['restarted', expect.stringContaining('Open it again')],
-    );
-    expect(world.starts.size).toBe(0);
-    // The store also refuses to save a decision that was made on this session.
-    expect(await codeOf(session.save())).toBe('STALE_SESSION');
-    expect(kindsOf(await sessions.open('s'))).toEqual(['approval p', 'approval q']);
-  });
+it('a rollback of the store stops a run before its next call, with an error that says what to do', async () => {
+  const { server, sessions, engine, session, world } = await rolledBack();
+  let restarted = false;
+  const onCheckpoint = async () => {
+    if (!restarted) await server.restart('saved');
+    restarted = true;
+  };
+  const error: unknown = await session
+    .continue(engine, { onCheckpoint })
+    .catch((reason: unknown) => reason);
+  expect(isToolError(error, 'STALE_SESSION') && [error.details['reason'], error.message]).toEqual([
+    'restarted',
+    expect.stringContaining('Open it again'),
+  ]);
+  expect(world.starts.size).toBe(0);
+  // The store also refuses to save a decision that was made on this session.
+  expect(await codeOf(session.save())).toBe('STALE_SESSION');
+  expect(kindsOf(await sessions.open('s'))).toEqual(['approval p', 'approval q']);
 });
 
 warnIfNoRedis('sessions in a Redis that restarts from an older snapshot');

@@ -27,110 +27,108 @@ const namesIn = async (store: ListedStore): Promise<readonly string[]> =>
 /** Returns long text made of surrogate pairs. `filler` shifts the text so that a cut splits a pair. */
 const long = (of: number, filler = 'x'): string => `${filler}${'😀'.repeat(of / 2)}`;
 
-describe('a session in a store', () => {
-  it('a session opens in its last saved state', async () => {
-    const store = new ListedStore();
-    const sessions = new SessionStore({ store });
-    const { engine } = newCase([{ calls: [call('m', 'manual')] }, 'done']);
-    expect(await sessions.open('s')).toBeUndefined();
-    const created = sessions.create({ id: 's', context: { user: 'ada' } });
-    expect(store.size).toBe(0);
-    const { session } = await created.start(engine, 'Go');
-    const opened = (await sessions.open('s'))!;
-    expect(opened.toJSON()).toEqual(session.toJSON());
-    const { session: last } = await opened.submitToolResult('m', 1).session.continue(engine);
-    expect((await new SessionStore({ store }).open('s'))!.toJSON()).toEqual(last.toJSON());
-    expect(await namesIn(store)).toEqual(['session/s']);
-  });
+it('a session opens in its last saved state', async () => {
+  const store = new ListedStore();
+  const sessions = new SessionStore({ store });
+  const { engine } = newCase([{ calls: [call('m', 'manual')] }, 'done']);
+  expect(await sessions.open('s')).toBeUndefined();
+  const created = sessions.create({ id: 's', context: { user: 'ada' } });
+  expect(store.size).toBe(0);
+  const { session } = await created.start(engine, 'Go');
+  const opened = (await sessions.open('s'))!;
+  expect(opened.toJSON()).toEqual(session.toJSON());
+  const { session: last } = await opened.submitToolResult('m', 1).session.continue(engine);
+  expect((await new SessionStore({ store }).open('s'))!.toJSON()).toEqual(last.toJSON());
+  expect(await namesIn(store)).toEqual(['session/s']);
+});
 
-  it('a session with long messages is stored completely, and deleting the session leaves nothing in the store', async () => {
-    for (const length of [1_000, 200_000, 400_000]) {
-      for (const filler of ['', 'x']) {
-        const clock = new ManualClock(1_000_000);
-        const store = new ListedStore({ clock });
-        const sessions = new SessionStore({ store });
-        const { engine } = newCase(['hello', 'again', long(length)]);
-        const { session } = await sessions
-          .create({ id: 's', context: long(length, filler) })
-          .start(engine, 'Go');
-        expect((await sessions.open('s'))!.toJSON()).toEqual(session.toJSON());
-        for (const text of ['More', 'All of it'])
-          await (await sessions.open('s'))!.reply(engine, text);
-        expect((await sessions.open('s'))!.messages).toHaveLength(6);
-        clock.advance(GONE_MS);
-        expect(await namesIn(store)).toEqual(['session-part/s', 'session/s']);
-        await sessions.delete('s');
-        expect(await sessions.open('s')).toBeUndefined();
-        clock.advance(GONE_MS);
-        expect(await store.list('s')).toEqual([]);
-      }
+it('a session with long messages is stored completely, and deleting the session leaves nothing in the store', async () => {
+  for (const length of [1_000, 200_000, 400_000]) {
+    for (const filler of ['', 'x']) {
+      const clock = new ManualClock(1_000_000);
+      const store = new ListedStore({ clock });
+      const sessions = new SessionStore({ store });
+      const { engine } = newCase(['hello', 'again', long(length)]);
+      const { session } = await sessions
+        .create({ id: 's', context: long(length, filler) })
+        .start(engine, 'Go');
+      expect((await sessions.open('s'))!.toJSON()).toEqual(session.toJSON());
+      for (const text of ['More', 'All of it'])
+        await (await sessions.open('s'))!.reply(engine, text);
+      expect((await sessions.open('s'))!.messages).toHaveLength(6);
+      clock.advance(GONE_MS);
+      expect(await namesIn(store)).toEqual(['session-part/s', 'session/s']);
+      await sessions.delete('s');
+      expect(await sessions.open('s')).toBeUndefined();
+      clock.advance(GONE_MS);
+      expect(await store.list('s')).toEqual([]);
     }
-  });
+  }
+});
 
-  it('a session and its parts expire after ttlMs', async () => {
-    const clock = new ManualClock(1_000_000);
-    const store = new ListedStore({ clock });
-    const sessions = new SessionStore({ store, ttlMs: 1000 });
-    const { engine } = newCase(['hello', 'again']);
-    const { session } = await sessions
-      .create({ id: 's', context: long(300_000) })
-      .start(engine, 'Go');
-    clock.advance(900);
-    await session.reply(engine, 'More');
+it('a session and its parts expire after ttlMs', async () => {
+  const clock = new ManualClock(1_000_000);
+  const store = new ListedStore({ clock });
+  const sessions = new SessionStore({ store, ttlMs: 1000 });
+  const { engine } = newCase(['hello', 'again']);
+  const { session } = await sessions
+    .create({ id: 's', context: long(300_000) })
+    .start(engine, 'Go');
+  clock.advance(900);
+  await session.reply(engine, 'More');
+  clock.advance(999);
+  const opened = (await sessions.open('s'))!;
+  expect(opened.messages).toHaveLength(4);
+  clock.advance(1);
+  expect(await sessions.open('s')).toBeUndefined();
+  expect(await codeOf(opened.reply(engine, 'Too late'))).toBe('STALE_SESSION');
+  clock.advance(GONE_MS);
+  expect(await store.list('s')).toEqual([]);
+});
+
+it("stored parts don't expire while a session refers to them", async () => {
+  const clock = new ManualClock(1_000_000);
+  const sessions = new SessionStore({ store: new MemoryStateStore({ clock }), ttlMs: 1000 });
+  const { engine } = newCase(Array.from({ length: 8 }, () => long(1000)));
+  let { session } = await sessions.create({ id: 's' }).start(engine, 'Go');
+  for (let turn = 0; turn < 7; turn += 1) {
     clock.advance(999);
-    const opened = (await sessions.open('s'))!;
-    expect(opened.messages).toHaveLength(4);
-    clock.advance(1);
-    expect(await sessions.open('s')).toBeUndefined();
-    expect(await codeOf(opened.reply(engine, 'Too late'))).toBe('STALE_SESSION');
-    clock.advance(GONE_MS);
-    expect(await store.list('s')).toEqual([]);
-  });
+    ({ session } = await session.reply(engine, long(1000)));
+  }
+  clock.advance(999);
+  expect((await sessions.open('s'))!.toJSON()).toEqual(session.toJSON());
+});
 
-  it("stored parts don't expire while a session refers to them", async () => {
-    const clock = new ManualClock(1_000_000);
-    const sessions = new SessionStore({ store: new MemoryStateStore({ clock }), ttlMs: 1000 });
-    const { engine } = newCase(Array.from({ length: 8 }, () => long(1000)));
-    let { session } = await sessions.create({ id: 's' }).start(engine, 'Go');
-    for (let turn = 0; turn < 7; turn += 1) {
-      clock.advance(999);
-      ({ session } = await session.reply(engine, long(1000)));
-    }
-    clock.advance(999);
-    expect((await sessions.open('s'))!.toJSON()).toEqual(session.toJSON());
+it('each message is written to the store only once', async () => {
+  const written: string[] = [];
+  const store = watched(new MemoryStateStore(), (operation, given, go) => {
+    if (operation === 'compareAndSet' && String(given[0]).startsWith('session-part/'))
+      written.push(String(given[2]));
+    return go();
   });
+  const said = 'x'.repeat(5_000);
+  let session = new SessionStore({ store }).create({ id: 's' });
+  const answers = Array.from({ length: 20 }, (_, turn) => [
+    { text: `${said}${turn}`, calls: [call(`c${turn}`, 'auto')] },
+    `${turn}`,
+  ]).flat();
+  const { engine } = newCase(answers, {}, new World(said));
+  for (let turn = 0; turn < 20; turn += 1)
+    ({ session } = await session.reply(engine, `${turn}${said}`));
+  expect(session.messages).toHaveLength(80);
+  // The last answer of each turn is short, so it stays in the head.
+  expect(written.length).toBe(60);
+  expect(new Set(written).size).toBe(60);
+});
 
-  it('each message is written to the store only once', async () => {
-    const written: string[] = [];
-    const store = watched(new MemoryStateStore(), (operation, given, go) => {
-      if (operation === 'compareAndSet' && String(given[0]).startsWith('session-part/'))
-        written.push(String(given[2]));
-      return go();
-    });
-    const said = 'x'.repeat(5_000);
-    let session = new SessionStore({ store }).create({ id: 's' });
-    const answers = Array.from({ length: 20 }, (_, turn) => [
-      { text: `${said}${turn}`, calls: [call(`c${turn}`, 'auto')] },
-      `${turn}`,
-    ]).flat();
-    const { engine } = newCase(answers, {}, new World(said));
-    for (let turn = 0; turn < 20; turn += 1)
-      ({ session } = await session.reply(engine, `${turn}${said}`));
-    expect(session.messages).toHaveLength(80);
-    // The last answer of each turn is short, so it stays in the head.
-    expect(written.length).toBe(60);
-    expect(new Set(written).size).toBe(60);
-  });
-
-  it('a message over 1 MiB is refused with advice', async () => {
-    const sessions = new SessionStore({ store: new MemoryStateStore() });
-    const { engine } = newCase(['hello']);
-    await expect(
-      sessions.create({ id: 's' }).start(engine, 'x'.repeat(1_100_000)),
-    ).rejects.toMatchObject({
-      code: 'LIMIT_EXCEEDED',
-      message: expect.stringContaining('make images smaller') as string,
-    });
+it('a message over 1 MiB is refused with advice', async () => {
+  const sessions = new SessionStore({ store: new MemoryStateStore() });
+  const { engine } = newCase(['hello']);
+  await expect(
+    sessions.create({ id: 's' }).start(engine, 'x'.repeat(1_100_000)),
+  ).rejects.toMatchObject({
+    code: 'LIMIT_EXCEEDED',
+    message: expect.stringContaining('make images smaller') as string,
   });
 });
 
@@ -199,89 +197,83 @@ describe('a session in a store, signed with a key', () => {
   });
 });
 
-describe('a store that fails in the middle of a run', () => {
-  it('if the store fails, no further calls start, and started calls become uncertain and never run twice', async () => {
-    let runs = 0;
-    for (let failAt = 1; failAt < 40; failAt += 1) {
-      const world = new World();
-      const shared = new MemoryStateStore();
-      const calls = [call('a', 'auto'), call('b', 'slow'), call('c', 'auto')];
-      let writes = 0;
-      let begunBefore: number | undefined;
-      const { store } = spied((operation) => {
-        if (!WRITES.has(operation)) return;
-        writes += 1;
-        if (writes < failAt) return;
-        begunBefore ??= world.inputs.length;
-        throw new ToolError('STATE_UNAVAILABLE', 'Expected an answer of the store, got none.');
-      }, shared);
-      const code = await codeOf(
-        new SessionStore({ store })
-          .create({ id: 's' })
-          .start(newCase([{ calls }, 'done'], {}, world).engine, 'Go'),
-      );
-      if (begunBefore === undefined) break;
-      runs += 1;
-      expect([failAt, code, world.inputs.length]).toEqual([
-        failAt,
-        'STATE_UNAVAILABLE',
-        begunBefore,
-      ]);
-      const opened = await new SessionStore({ store: shared }).open('s');
-      if (opened === undefined) continue;
-      const known = JSON.stringify(opened);
-      for (const [id] of world.starts)
-        expect([
-          failAt,
-          id,
-          opened.pending.some(({ callId }) => callId === id) || known.includes(`{"did":"${id}"}`),
-        ]).toEqual([failAt, id, true]);
-      let session: Session = opened;
-      for (const { callId } of opened.pending)
-        ({ session } = session.submitToolResult(callId, 'looked it up'));
-      const { session: last } = await session.continue(
-        newCase(
-          opened.messages.length === 1 &&
-            (opened.toJSON() as { openTurn?: unknown }).openTurn === undefined
-            ? [{ calls }, 'done']
-            : ['done'],
-          {},
-          world,
-        ).engine,
-      );
-      expect(last.status).toBe('completed');
-      expect([...world.starts.values()].every((starts) => starts === 1)).toBe(true);
-    }
-    expect(runs).toBeGreaterThan(8);
-  });
-
-  it("a run ends while the executor's store is unreachable, and its calls run once the store is back", async () => {
-    let broken = false;
-    const { store } = spied((operation) => {
-      if (broken && operation !== 'now')
-        throw new ToolError('STATE_UNAVAILABLE', 'Expected an answer of the store, got none.');
-    });
+it('if the store fails, no further calls start, and started calls become uncertain and never run twice', async () => {
+  let runs = 0;
+  for (let failAt = 1; failAt < 40; failAt += 1) {
     const world = new World();
-    const executor = new ToolExecutor({
-      registry: newExecutor(world).registry,
-      policy: {
-        decide: () => ({ verdict: 'allow', rule: 'all', reason: 'all may', danger: 'low' }),
-      },
-      store,
-      budgets: [{ per: 'conversation', calls: 9 }],
-    });
-    const { engine } = newCase([{ calls: [call('a', 'auto')] }, 'done'], { executor }, world);
-    broken = true;
-    const lost = await Session.create().start(engine, 'Go');
-    expect([lost.result.haltedReason, lost.session.status, lost.session.pending]).toEqual([
-      'error',
-      'idle',
-      [],
-    ]);
-    expect(lost.result.metadata.error).toMatchObject({ code: 'STATE_UNAVAILABLE' });
-    expect(world.starts.size).toBe(0);
-    broken = false;
-    const { session } = await lost.session.continue(engine);
-    expect([session.status, world.starts.get('a')]).toEqual(['completed', 1]);
+    const shared = new MemoryStateStore();
+    const calls = [call('a', 'auto'), call('b', 'slow'), call('c', 'auto')];
+    let writes = 0;
+    let begunBefore: number | undefined;
+    const { store } = spied((operation) => {
+      if (!WRITES.has(operation)) return;
+      writes += 1;
+      if (writes < failAt) return;
+      begunBefore ??= world.inputs.length;
+      throw new ToolError('STATE_UNAVAILABLE', 'Expected an answer of the store, got none.');
+    }, shared);
+    const code = await codeOf(
+      new SessionStore({ store })
+        .create({ id: 's' })
+        .start(newCase([{ calls }, 'done'], {}, world).engine, 'Go'),
+    );
+    if (begunBefore === undefined) break;
+    runs += 1;
+    expect([failAt, code, world.inputs.length]).toEqual([failAt, 'STATE_UNAVAILABLE', begunBefore]);
+    const opened = await new SessionStore({ store: shared }).open('s');
+    if (opened === undefined) continue;
+    const known = JSON.stringify(opened);
+    for (const [id] of world.starts)
+      expect([
+        failAt,
+        id,
+        opened.pending.some(({ callId }) => callId === id) || known.includes(`{"did":"${id}"}`),
+      ]).toEqual([failAt, id, true]);
+    let session: Session = opened;
+    for (const { callId } of opened.pending)
+      ({ session } = session.submitToolResult(callId, 'looked it up'));
+    const { session: last } = await session.continue(
+      newCase(
+        opened.messages.length === 1 &&
+          (opened.toJSON() as { openTurn?: unknown }).openTurn === undefined
+          ? [{ calls }, 'done']
+          : ['done'],
+        {},
+        world,
+      ).engine,
+    );
+    expect(last.status).toBe('completed');
+    expect([...world.starts.values()].every((starts) => starts === 1)).toBe(true);
+  }
+  expect(runs).toBeGreaterThan(8);
+});
+
+it("a run ends while the executor's store is unreachable, and its calls run once the store is back", async () => {
+  let broken = false;
+  const { store } = spied((operation) => {
+    if (broken && operation !== 'now')
+      throw new ToolError('STATE_UNAVAILABLE', 'Expected an answer of the store, got none.');
   });
+  const world = new World();
+  const executor = new ToolExecutor({
+    registry: newExecutor(world).registry,
+    policy: {
+      decide: () => ({ verdict: 'allow', rule: 'all', reason: 'all may', danger: 'low' }),
+    },
+    store,
+    budgets: [{ per: 'conversation', calls: 9 }],
+  });
+  const { engine } = newCase([{ calls: [call('a', 'auto')] }, 'done'], { executor }, world);
+  broken = true;
+  const lost = await Session.create().start(engine, 'Go');
+  expect([lost.result.haltedReason, lost.session.status, lost.session.pending]).toEqual([
+    'error',
+    'idle',
+    [],
+  ]);
+  expect(lost.result.metadata.error).toMatchObject({ code: 'STATE_UNAVAILABLE' });
+  expect(world.starts.size).toBe(0);
+  broken = false;
+  const { session } = await lost.session.continue(engine);
+  expect([session.status, world.starts.get('a')]).toEqual(['completed', 1]);
 });

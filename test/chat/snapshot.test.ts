@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { Session } from '../../src/chat.js';
 import { call, codeOfThrown, newCase } from './session-cases.js';
 import type { Kind } from './session-world.js';
@@ -107,115 +107,113 @@ const isFree = (path: readonly (string | number)[]): boolean =>
   path.includes('value') ||
   path.includes('providerOptions');
 
-describe('a snapshot', () => {
-  it('the sample snapshot contains every kind of record', () => {
-    const text = JSON.stringify(whole);
-    for (const part of [
-      'not_started',
-      'started',
-      'waiting',
-      'approved',
-      'settled',
-      'manual',
-      'question',
-      'approval',
-      'options',
-      'resolutions',
-      'offered',
-      '"amount":5',
-      'error-text',
-    ])
-      expect(text).toContain(part);
-  });
+it('the sample snapshot contains every kind of record', () => {
+  const text = JSON.stringify(whole);
+  for (const part of [
+    'not_started',
+    'started',
+    'waiting',
+    'approved',
+    'settled',
+    'manual',
+    'question',
+    'approval',
+    'options',
+    'resolutions',
+    'offered',
+    '"amount":5',
+    'error-text',
+  ])
+    expect(text).toContain(part);
+});
 
-  it('a snapshot is unchanged by a JSON round trip', () => {
-    const session = Session.fromJSON(copy(whole));
-    expect(copy(session.toJSON())).toEqual(whole);
-    expect(copy(Session.fromJSON(session.toJSON()).toJSON())).toEqual(whole);
-    expect(Object.isFrozen(session.toJSON())).toBe(true);
-  });
+it('a snapshot is unchanged by a JSON round trip', () => {
+  const session = Session.fromJSON(copy(whole));
+  expect(copy(session.toJSON())).toEqual(whole);
+  expect(copy(Session.fromJSON(session.toJSON()).toJSON())).toEqual(whole);
+  expect(Object.isFrozen(session.toJSON())).toBe(true);
+});
 
-  it('a snapshot with a different format version is refused', () => {
-    expect(codeOf({ ...whole, version: 2 })).toBe('INVALID_SNAPSHOT');
-  });
+it('a snapshot with a different format version is refused', () => {
+  expect(codeOf({ ...whole, version: 2 })).toBe('INVALID_SNAPSHOT');
+});
 
-  it('a snapshot with any wrong or unknown field is refused', () => {
-    let edits = 0;
-    for (const { path, value } of placesOf(whole)) {
-      if (path.length === 0 || isFree(path) || typeof value === 'boolean') continue;
-      const made = [edited(whole, path, (holder, key) => (holder[key] = true))];
-      if (typeof value === 'object' && value !== null && !Array.isArray(value))
-        for (const extra of ['extra', '__proto__'])
-          made.push(
-            edited(whole, [...path, extra], (holder, key) =>
-              Object.defineProperty(holder, key, { value: {}, enumerable: true }),
-            ),
-          );
-      edits += made.length;
-      for (const each of made)
-        expect([path.join('.'), codeOf(each)]).toEqual([path.join('.'), 'INVALID_SNAPSHOT']);
-    }
-    expect(edits).toBeGreaterThan(200);
-  });
+it('a snapshot with any wrong or unknown field is refused', () => {
+  let edits = 0;
+  for (const { path, value } of placesOf(whole)) {
+    if (path.length === 0 || isFree(path) || typeof value === 'boolean') continue;
+    const made = [edited(whole, path, (holder, key) => (holder[key] = true))];
+    if (typeof value === 'object' && value !== null && !Array.isArray(value))
+      for (const extra of ['extra', '__proto__'])
+        made.push(
+          edited(whole, [...path, extra], (holder, key) =>
+            Object.defineProperty(holder, key, { value: {}, enumerable: true }),
+          ),
+        );
+    edits += made.length;
+    for (const each of made)
+      expect([path.join('.'), codeOf(each)]).toEqual([path.join('.'), 'INVALID_SNAPSHOT']);
+  }
+  expect(edits).toBeGreaterThan(200);
+});
 
-  it('a snapshot with contradicting fields is refused', () => {
-    const edits: Readonly<Record<string, (snapshot: Editable) => unknown>> = {
-      'two calls with one id': (s) => (s.openTurn.calls[1]!.callId = 'c0'),
-      'a call that its message does not make': (s) => (s.openTurn.calls[0]!.toolName = 'pay'),
-      'other arguments than the message has': (s) => (s.openTurn.calls[4]!.input['of'] = 'x'),
-      'calls in another order': (s) => s.openTurn.calls.reverse(),
-      'what waits under another call': (s) =>
-        (s.openTurn.calls[1]!.progress.pending!['callId'] = 'c2'),
-      'no call that is open': (s) =>
-        s.openTurn.calls.forEach(
-          (each) => (each.progress = { state: 'settled', output: { type: 'text', value: '' } }),
-        ),
-      'a call that was made before': (s) => (
-        (s.openTurn.calls[0]!.callId = 'b'),
-        ((s.openTurn.message.content as { toolCallId: string }[])[0]!.toolCallId = 'b')
+it('a snapshot with contradicting fields is refused', () => {
+  const edits: Readonly<Record<string, (snapshot: Editable) => unknown>> = {
+    'two calls with one id': (s) => (s.openTurn.calls[1]!.callId = 'c0'),
+    'a call that its message does not make': (s) => (s.openTurn.calls[0]!.toolName = 'pay'),
+    'other arguments than the message has': (s) => (s.openTurn.calls[4]!.input['of'] = 'x'),
+    'calls in another order': (s) => s.openTurn.calls.reverse(),
+    'what waits under another call': (s) =>
+      (s.openTurn.calls[1]!.progress.pending!['callId'] = 'c2'),
+    'no call that is open': (s) =>
+      s.openTurn.calls.forEach(
+        (each) => (each.progress = { state: 'settled', output: { type: 'text', value: '' } }),
       ),
-      'a result that nobody asked for': (s) =>
-        s.messages.at(-1)!.content.push({
-          type: 'tool-result',
-          toolCallId: 'z',
-          toolName: 'auto',
-          output: { type: 'text', value: '' },
-        }),
-      'a result twice': (s) => s.messages.push(copy(s.messages.at(-1)!)),
-      'results in another order': (s) => s.messages.at(-1)!.content.reverse(),
-      'an id that stores do not take': (s) => (s.id = 'a/b'),
-    };
-    for (const [name, edit] of Object.entries(edits)) {
-      const made = copy(whole);
-      edit(made as unknown as Editable);
-      expect([name, codeOf(made)]).toEqual([name, 'INVALID_SNAPSHOT']);
-    }
-  });
+    'a call that was made before': (s) => (
+      (s.openTurn.calls[0]!.callId = 'b'),
+      ((s.openTurn.message.content as { toolCallId: string }[])[0]!.toolCallId = 'b')
+    ),
+    'a result that nobody asked for': (s) =>
+      s.messages.at(-1)!.content.push({
+        type: 'tool-result',
+        toolCallId: 'z',
+        toolName: 'auto',
+        output: { type: 'text', value: '' },
+      }),
+    'a result twice': (s) => s.messages.push(copy(s.messages.at(-1)!)),
+    'results in another order': (s) => s.messages.at(-1)!.content.reverse(),
+    'an id that stores do not take': (s) => (s.id = 'a/b'),
+  };
+  for (const [name, edit] of Object.entries(edits)) {
+    const made = copy(whole);
+    edit(made as unknown as Editable);
+    expect([name, codeOf(made)]).toEqual([name, 'INVALID_SNAPSHOT']);
+  }
+});
 
-  it('a signed snapshot is refused after any change', () => {
-    const session = Session.fromJSON(whole);
-    const signed = copy(session.snapshot({ key: KEY })) as unknown as Data;
-    expect(copy(Session.fromJSON(signed, { key: KEY }).toJSON())).toEqual(whole);
-    expect(copy(Session.fromJSON(signed).toJSON())).toEqual(whole);
-    expect(codeOf(whole, { key: KEY })).toBe('INVALID_SNAPSHOT');
-    expect(codeOf(signed, { key: new Uint8Array(32).fill(2) })).toBe('INVALID_SNAPSHOT');
-    let changes = 0;
-    for (const { path, value } of placesOf(signed)) {
-      if (path.length === 0) continue;
-      const other = typeof value === 'number' ? value + 1 : { was: value };
-      for (const made of [
-        edited(signed, path, (holder, key) => (holder[key] = other)),
-        edited(signed, path, (holder, key) =>
-          Array.isArray(holder) ? holder.splice(key as number, 1) : delete holder[key],
-        ),
-      ]) {
-        changes += 1;
-        expect([path.join('.'), codeOf(made, { key: KEY })]).toEqual([
-          path.join('.'),
-          'INVALID_SNAPSHOT',
-        ]);
-      }
+it('a signed snapshot is refused after any change', () => {
+  const session = Session.fromJSON(whole);
+  const signed = copy(session.snapshot({ key: KEY })) as unknown as Data;
+  expect(copy(Session.fromJSON(signed, { key: KEY }).toJSON())).toEqual(whole);
+  expect(copy(Session.fromJSON(signed).toJSON())).toEqual(whole);
+  expect(codeOf(whole, { key: KEY })).toBe('INVALID_SNAPSHOT');
+  expect(codeOf(signed, { key: new Uint8Array(32).fill(2) })).toBe('INVALID_SNAPSHOT');
+  let changes = 0;
+  for (const { path, value } of placesOf(signed)) {
+    if (path.length === 0) continue;
+    const other = typeof value === 'number' ? value + 1 : { was: value };
+    for (const made of [
+      edited(signed, path, (holder, key) => (holder[key] = other)),
+      edited(signed, path, (holder, key) =>
+        Array.isArray(holder) ? holder.splice(key as number, 1) : delete holder[key],
+      ),
+    ]) {
+      changes += 1;
+      expect([path.join('.'), codeOf(made, { key: KEY })]).toEqual([
+        path.join('.'),
+        'INVALID_SNAPSHOT',
+      ]);
     }
-    expect(changes).toBeGreaterThan(300);
-  });
+  }
+  expect(changes).toBeGreaterThan(300);
 });

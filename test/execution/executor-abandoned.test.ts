@@ -1,27 +1,25 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { defineTool } from '../../src/index.js';
 import { allowAll, brief, Gate, reader, setup, writer } from './fixtures/executor-setup.js';
 
 const never = () => new Promise<never>(() => undefined);
 const TIMES = { timeoutMs: 100 };
 
-describe('abandoned calls', () => {
-  it('a call that is still running after its deadline is reported as abandoned in the outcome, in health, and by abandoned()', async () => {
-    const { executor, clock, events } = setup([reader('slow', never)], TIMES);
-    const running = executor.execute({ id: 'c1', name: 'slow' }, { principal: 'ada' });
-    await clock.advanceAsync(100);
-    expect(await running).toMatchObject({ status: 'error', code: 'TIMEOUT', abandoned: true });
-    expect(executor.health.summary('tool', 'slow')).toMatchObject({ failure: 1, abandoned: 1 });
-    expect(events.map(({ type }) => type)).toEqual([
-      'decision',
-      'call-started',
-      'call-abandoned',
-      'call-settled',
-    ]);
-    expect(executor.abandoned()).toEqual([
-      { callId: 'c1', toolName: 'slow', principal: 'ada', since: 1_000_100 },
-    ]);
-  });
+it('a call that is still running after its deadline is reported as abandoned in the outcome, in health, and by abandoned()', async () => {
+  const { executor, clock, events } = setup([reader('slow', never)], TIMES);
+  const running = executor.execute({ id: 'c1', name: 'slow' }, { principal: 'ada' });
+  await clock.advanceAsync(100);
+  expect(await running).toMatchObject({ status: 'error', code: 'TIMEOUT', abandoned: true });
+  expect(executor.health.summary('tool', 'slow')).toMatchObject({ failure: 1, abandoned: 1 });
+  expect(events.map(({ type }) => type)).toEqual([
+    'decision',
+    'call-started',
+    'call-abandoned',
+    'call-settled',
+  ]);
+  expect(executor.abandoned()).toEqual([
+    { callId: 'c1', toolName: 'slow', principal: 'ada', since: 1_000_100 },
+  ]);
 });
 
 it('an abandoned call to a parallel readonly tool frees its concurrency slot at once', async () => {

@@ -1,12 +1,4 @@
-import {
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  realpathSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -24,7 +16,6 @@ beforeEach(() => {
   root = realpathSync(mkdtempSync(join(tmpdir(), 'tooldex-executor-')));
   mkdirSync(join(root, 'work'));
   writeFileSync(join(root, 'work', 'a.txt'), 'milk\nbread\n');
-  writeFileSync(join(root, 'outside.txt'), 'canary');
   const registry = new ToolMetadataRegistry();
   registry.registerAll(createDefaultTools({ root: join(root, 'work') }));
   executor = new ToolExecutor({ registry });
@@ -52,41 +43,6 @@ describe('bundled tools in the executor', () => {
       await withYes({ id: 's', name: 'run_shell', input: { command: 'cat a.txt' } }),
     ).toMatchObject({ status: 'ok', value: { exitCode: 0, stdout: 'milk\nbread\n' } });
   });
-
-  it.each([
-    '../outside.txt',
-    'work/../../outside.txt',
-    './a/../../outside.txt',
-    'link/outside.txt',
-    'file-link',
-    '/etc/passwd',
-    'a.txt\0.md',
-    '..',
-    '~/x',
-    'C:\\x',
-  ])(
-    'rejects the path %j, which escapes the root, without mentioning any absolute path',
-    async (path) => {
-      symlinkSync(root, join(root, 'work', 'link'));
-      symlinkSync(join(root, 'outside.txt'), join(root, 'work', 'file-link'));
-      const outcome = await make('read_file', { path });
-      expect(outcome.status).toBe('error');
-      if (path.includes('..') || path.includes('link') || path.startsWith('/etc'))
-        expect(outcome).toMatchObject({ code: 'FORBIDDEN_PATH' });
-      const { pending: _, ...said } = outcome as ToolOutcome & { pending?: unknown };
-      expect(JSON.stringify(said)).not.toContain(root);
-      expect(JSON.stringify(said)).not.toContain('canary');
-      const call = {
-        id: `t${path}`,
-        name: 'write_file',
-        input: { path, content: 'x', overwrite: true },
-      };
-      const written = await executor.execute(call, { confirm: () => true });
-      expect(['error', 'ok']).toContain(written.status);
-      expect(readFileSync(join(root, 'outside.txt'), 'utf8')).toBe('canary');
-      expect(JSON.stringify(written)).not.toContain(root);
-    },
-  );
 
   it("an error about a missing file doesn't reveal the root folder", async () => {
     for (const [name, input] of [

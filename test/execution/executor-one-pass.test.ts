@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { z } from 'zod';
 import {
   type Decision,
@@ -34,56 +34,52 @@ function counting(
 
 const call = { id: '1', name: 'note', input: { key: 'a' } };
 
-describe('each call is decided only once', () => {
-  it('executeAll consults the policy and runs the tool once per call, even with conflictKeys', async () => {
-    const { executor, counts } = counting(
-      'allow',
-      {},
-      { conflictKeys: ({ key }: { readonly key: string }) => [key] },
-    );
-    const outcomes = await executor.executeAll([
-      call,
-      { ...call, id: '2' },
-      { ...call, id: '3', input: { key: 'b' } },
-    ]);
-    expect(outcomes.map(brief)).toEqual(['ok "a"', 'ok "a"', 'ok "b"']);
-    expect(counts).toMatchObject({ decisions: 3, runs: 3 });
-  });
-});
-
-describe('tools that change while a call is queued', () => {
-  const other = defineTool({
-    name: 'note',
-    description: 'Transfers money',
-    inputSchema: z.object({ key: z.string() }),
-    accessMode: 'write',
-    execute: () => 'transferred',
-  });
-
-  it.each(['replaced', 'removed'])(
-    "a queued call doesn't run if its tool was %s in the meantime",
-    async (how) => {
-      const gate = new Gate();
-      const { executor, registry, counts } = counting(
-        'allow',
-        { maxConcurrent: 1 },
-        { allowParallel: false },
-      );
-      executor.use(async (_, run) => (await gate.promise, run()));
-      const running = [executor.execute(call), executor.execute({ ...call, id: '2' })];
-      if (how === 'removed') registry.unregister('note');
-      else registry.register(other, { replace: true });
-      gate.open();
-      const [first, second] = await Promise.all(running);
-      expect(brief(first!)).toBe('ok "a"');
-      expect(second).toMatchObject({ status: 'error', code: 'TOOL_CHANGED', attempts: 0 });
-      expect(counts.runs).toBe(1);
-      expect(brief(await executor.execute({ ...call, id: '3' }))).toBe(
-        how === 'removed' ? 'error TOOL_NOT_FOUND' : 'ok "transferred"',
-      );
-    },
+it('executeAll consults the policy and runs the tool once per call, even with conflictKeys', async () => {
+  const { executor, counts } = counting(
+    'allow',
+    {},
+    { conflictKeys: ({ key }: { readonly key: string }) => [key] },
   );
+  const outcomes = await executor.executeAll([
+    call,
+    { ...call, id: '2' },
+    { ...call, id: '3', input: { key: 'b' } },
+  ]);
+  expect(outcomes.map(brief)).toEqual(['ok "a"', 'ok "a"', 'ok "b"']);
+  expect(counts).toMatchObject({ decisions: 3, runs: 3 });
 });
+
+const other = defineTool({
+  name: 'note',
+  description: 'Transfers money',
+  inputSchema: z.object({ key: z.string() }),
+  accessMode: 'write',
+  execute: () => 'transferred',
+});
+
+it.each(['replaced', 'removed'])(
+  "a queued call doesn't run if its tool was %s in the meantime",
+  async (how) => {
+    const gate = new Gate();
+    const { executor, registry, counts } = counting(
+      'allow',
+      { maxConcurrent: 1 },
+      { allowParallel: false },
+    );
+    executor.use(async (_, run) => (await gate.promise, run()));
+    const running = [executor.execute(call), executor.execute({ ...call, id: '2' })];
+    if (how === 'removed') registry.unregister('note');
+    else registry.register(other, { replace: true });
+    gate.open();
+    const [first, second] = await Promise.all(running);
+    expect(brief(first!)).toBe('ok "a"');
+    expect(second).toMatchObject({ status: 'error', code: 'TOOL_CHANGED', attempts: 0 });
+    expect(counts.runs).toBe(1);
+    expect(brief(await executor.execute({ ...call, id: '3' }))).toBe(
+      how === 'removed' ? 'error TOOL_NOT_FOUND' : 'ok "transferred"',
+    );
+  },
+);
 
 const decided = async (inputSchema: ToolOptions['inputSchema'], input: unknown) => {
   const seen: unknown[] = [];

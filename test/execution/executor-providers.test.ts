@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import {
   ToolError,
   type ToolDefinition,
@@ -37,131 +37,129 @@ function withProviders(
   return { ...all, call, told };
 }
 
-describe('tools with providers', () => {
-  it('if the first provider fails, the next provider answers and the outcome reports its name', async () => {
-    const [a, b] = [new FakeProvider(), new FakeProvider(() => 'from b')];
-    a.fails();
-    const { call, told } = withProviders([search()], { a, b });
-    expect(await call()).toMatchObject({
-      status: 'ok',
-      value: 'from b',
-      provider: 'b',
-      attempts: 2,
-    });
-    expect(told('provider-attempt')).toMatchObject([
-      { provider: 'a', success: false },
-      { provider: 'b', success: true },
-    ]);
-    expect(told('call-settled')).toMatchObject([{ provider: 'b', attempts: 2 }]);
-    expect(told('late-result')).toEqual([]);
+it('if the first provider fails, the next provider answers and the outcome reports its name', async () => {
+  const [a, b] = [new FakeProvider(), new FakeProvider(() => 'from b')];
+  a.fails();
+  const { call, told } = withProviders([search()], { a, b });
+  expect(await call()).toMatchObject({
+    status: 'ok',
+    value: 'from b',
+    provider: 'b',
+    attempts: 2,
   });
+  expect(told('provider-attempt')).toMatchObject([
+    { provider: 'a', success: false },
+    { provider: 'b', success: true },
+  ]);
+  expect(told('call-settled')).toMatchObject([{ provider: 'b', attempts: 2 }]);
+  expect(told('late-result')).toEqual([]);
+});
 
-  it('a provider that hangs is given up early enough to try the next provider', async () => {
-    const [a, b] = [new FakeProvider(hangs), new FakeProvider(() => 'from b')];
-    const { call, clock, executor } = withProviders([search()], { a, b }, { timeoutMs: 800 });
-    const outcome = call();
-    await clock.advanceAsync(400);
-    expect(await outcome).toMatchObject({
-      status: 'ok',
-      value: 'from b',
-      provider: 'b',
-      attempts: 2,
-      durationMs: 400,
-    });
-    expect(executor.providers('search')).toMatchObject([
-      { provider: 'a', state: 'backing-off' },
-      { provider: 'b', state: 'available' },
-    ]);
-    await clock.advanceAsync(1_000);
-    expect(clock.pending).toBe(0);
+it('a provider that hangs is given up early enough to try the next provider', async () => {
+  const [a, b] = [new FakeProvider(hangs), new FakeProvider(() => 'from b')];
+  const { call, clock, executor } = withProviders([search()], { a, b }, { timeoutMs: 800 });
+  const outcome = call();
+  await clock.advanceAsync(400);
+  expect(await outcome).toMatchObject({
+    status: 'ok',
+    value: 'from b',
+    provider: 'b',
+    attempts: 2,
+    durationMs: 400,
   });
+  expect(executor.providers('search')).toMatchObject([
+    { provider: 'a', state: 'backing-off' },
+    { provider: 'b', state: 'available' },
+  ]);
+  await clock.advanceAsync(1_000);
+  expect(clock.pending).toBe(0);
+});
 
-  it('a write moves on to the next provider only if nothing was sent', async () => {
-    const [a, b] = [new FakeProvider(hangs), new FakeProvider()];
-    const { call, clock, executor } = withProviders(
-      [writer('save', undefined, { providers: named('a', 'b'), allowParallel: true })],
-      { a, b },
-      { timeoutMs: 800 },
-    );
-    const slow = call('save');
-    await clock.advanceAsync(800);
-    expect(await slow).toMatchObject({ code: 'TIMEOUT', attempts: 1 });
-    await clock.advanceAsync(60_000);
-    for (const { callId } of executor.abandoned()) executor.release(callId);
-    a.fails(new Error('connection reset'));
-    expect(await call('save')).toMatchObject({ code: 'EXECUTION_FAILED', attempts: 1 });
-    expect(b.calls).toBe(0);
-    await clock.advanceAsync(60_000);
-    a.fails(new ToolError('PROVIDER_UNAVAILABLE', 'not connected'));
-    expect(await call('save')).toMatchObject({ status: 'ok', provider: 'b', attempts: 2 });
+it('a write moves on to the next provider only if nothing was sent', async () => {
+  const [a, b] = [new FakeProvider(hangs), new FakeProvider()];
+  const { call, clock, executor } = withProviders(
+    [writer('save', undefined, { providers: named('a', 'b'), allowParallel: true })],
+    { a, b },
+    { timeoutMs: 800 },
+  );
+  const slow = call('save');
+  await clock.advanceAsync(800);
+  expect(await slow).toMatchObject({ code: 'TIMEOUT', attempts: 1 });
+  await clock.advanceAsync(60_000);
+  for (const { callId } of executor.abandoned()) executor.release(callId);
+  a.fails(new Error('connection reset'));
+  expect(await call('save')).toMatchObject({ code: 'EXECUTION_FAILED', attempts: 1 });
+  expect(b.calls).toBe(0);
+  await clock.advanceAsync(60_000);
+  a.fails(new ToolError('PROVIDER_UNAVAILABLE', 'not connected'));
+  expect(await call('save')).toMatchObject({ status: 'ok', provider: 'b', attempts: 2 });
+});
+
+it('a call that needed no approval and has an idempotency key is retried with the next provider under the same key', async () => {
+  const keys: unknown[] = [];
+  const [a, b] = [
+    new FakeProvider(),
+    new FakeProvider((_, { idempotencyKey }) => void keys.push(idempotencyKey)),
+  ];
+  a.answers((_, { idempotencyKey }) => {
+    keys.push(idempotencyKey);
+    throw new Error('connection reset');
   });
-
-  it('a call that needed no approval and has an idempotency key is retried with the next provider under the same key', async () => {
-    const keys: unknown[] = [];
-    const [a, b] = [
-      new FakeProvider(),
-      new FakeProvider((_, { idempotencyKey }) => void keys.push(idempotencyKey)),
-    ];
-    a.answers((_, { idempotencyKey }) => {
-      keys.push(idempotencyKey);
-      throw new Error('connection reset');
-    });
-    const save = writer('save', undefined, { providers: named('a', 'b'), idempotencyKey: true });
-    expect(await withProviders([save], { a, b }).call('save')).toMatchObject({
-      status: 'ok',
-      provider: 'b',
-    });
-    expect(keys).toEqual([expect.any(String), keys[0]]);
-    const approved = withProviders(
-      [save],
-      { a, b },
-      {
-        policy: { decide: () => ({ ...allowAll.decide(), verdict: 'confirm' }) },
-        confirm: () => true,
-      },
-    );
-    expect(await approved.call('save')).toMatchObject({ status: 'error', attempts: 1 });
-    expect(b.calls).toBe(1);
+  const save = writer('save', undefined, { providers: named('a', 'b'), idempotencyKey: true });
+  expect(await withProviders([save], { a, b }).call('save')).toMatchObject({
+    status: 'ok',
+    provider: 'b',
   });
+  expect(keys).toEqual([expect.any(String), keys[0]]);
+  const approved = withProviders(
+    [save],
+    { a, b },
+    {
+      policy: { decide: () => ({ ...allowAll.decide(), verdict: 'confirm' }) },
+      confirm: () => true,
+    },
+  );
+  expect(await approved.call('save')).toMatchObject({ status: 'error', attempts: 1 });
+  expect(b.calls).toBe(1);
+});
 
-  it("a tool's own function answers if none of its providers is configured", async () => {
-    const { call, executor } = withProviders(
-      [reader('search', () => 'own', { providers: named('a') })],
-      {},
-    );
-    expect(await call()).toMatchObject({ value: 'own', attempts: 1 });
-    expect(executor.health.lifetime('tool', 'search').total).toBe(1);
-    expect(executor.providers('search')).toEqual([]);
+it("a tool's own function answers if none of its providers is configured", async () => {
+  const { call, executor } = withProviders(
+    [reader('search', () => 'own', { providers: named('a') })],
+    {},
+  );
+  expect(await call()).toMatchObject({ value: 'own', attempts: 1 });
+  expect(executor.health.lifetime('tool', 'search').total).toBe(1);
+  expect(executor.providers('search')).toEqual([]);
+});
+
+it('a call uses the provider whose credentials are in the environment', async () => {
+  const tool = reader('google_search', undefined, {
+    providers: [
+      { name: 'serpapi', priority: 20 },
+      { name: 'google_cse', priority: 10 },
+    ],
   });
-
-  it('a call uses the provider whose credentials are in the environment', async () => {
-    const tool = reader('google_search', undefined, {
-      providers: [
-        { name: 'serpapi', priority: 20 },
-        { name: 'google_cse', priority: 10 },
-      ],
-    });
-    const fakes = () => ({
-      google_cse: new FakeProvider(() => 'cse', ['GOOGLE_API_KEY', 'GOOGLE_CSE_ID']),
-      serpapi: new FakeProvider(() => 'serpapi', [['SERPAPI_KEY', 'GOOGLE_API_KEY']]),
-    });
-    const answerWith = async (env: Readonly<Record<string, string>>) =>
-      withProviders([tool], fakes(), { env }).call('google_search');
-    expect(await answerWith({ GOOGLE_API_KEY: 'k', GOOGLE_CSE_ID: 'id' })).toMatchObject({
-      value: 'cse',
-      provider: 'google_cse',
-      attempts: 1,
-    });
-    expect(await answerWith({ GOOGLE_API_KEY: 'k' })).toMatchObject({
-      value: 'serpapi',
-      provider: 'serpapi',
-      attempts: 1,
-    });
-    expect(await answerWith({ GOOGLE_CSE_ID: 'secret-id' })).toMatchObject({
-      code: 'PROVIDERS_EXHAUSTED',
-      message: expect.not.stringContaining('secret-id'),
-      attempts: 0,
-    });
+  const fakes = () => ({
+    google_cse: new FakeProvider(() => 'cse', ['GOOGLE_API_KEY', 'GOOGLE_CSE_ID']),
+    serpapi: new FakeProvider(() => 'serpapi', [['SERPAPI_KEY', 'GOOGLE_API_KEY']]),
+  });
+  const answerWith = async (env: Readonly<Record<string, string>>) =>
+    withProviders([tool], fakes(), { env }).call('google_search');
+  expect(await answerWith({ GOOGLE_API_KEY: 'k', GOOGLE_CSE_ID: 'id' })).toMatchObject({
+    value: 'cse',
+    provider: 'google_cse',
+    attempts: 1,
+  });
+  expect(await answerWith({ GOOGLE_API_KEY: 'k' })).toMatchObject({
+    value: 'serpapi',
+    provider: 'serpapi',
+    attempts: 1,
+  });
+  expect(await answerWith({ GOOGLE_CSE_ID: 'secret-id' })).toMatchObject({
+    code: 'PROVIDERS_EXHAUSTED',
+    message: expect.not.stringContaining('secret-id'),
+    attempts: 0,
   });
 });
 

@@ -12,38 +12,36 @@ const run = async (
   setup([reader('read', work, extra)], options).executor.execute({ id: '1', name: 'read' });
 const COUNT = { type: 'object', properties: { count: { type: 'number' } }, required: ['count'] };
 
-describe('output schemas', () => {
-  it('a zod output schema applies defaults and removes unknown fields', async () => {
-    const outputSchema = z.object({ count: z.number(), unit: z.string().default('pieces') });
-    expect(brief(await run(() => ({ count: 1, secret: 'x' }), { outputSchema }))).toBe(
-      'ok {"count":1,"unit":"pieces"}',
-    );
-  });
-
-  it.each<[string, object]>([
-    ['JSON Schema', COUNT],
-    ['zod', z.object({ count: z.number() })],
-  ])(
-    "a value that doesn't match its %s output schema is available to programs and hidden from models",
-    async (_, outputSchema) => {
-      let runs = 0;
-      const outcome = await run(() => (runs++, { count: 'many' }), { outputSchema });
-      expect(outcome).toMatchObject({
-        status: 'error',
-        code: 'INVALID_RESULT',
-        attempts: 1,
-        details: { ran: true, issues: [{ path: ['count'] }] },
-        value: { count: 'many' },
-      });
-      expect(readOutcome(outcome)).toMatchObject({
-        kind: 'error',
-        retryable: false,
-        text: "read ran, but its result doesn't match its output schema and isn't shown. Continue without it, or ask the user.",
-      });
-      expect(runs).toBe(1);
-    },
+it('a zod output schema applies defaults and removes unknown fields', async () => {
+  const outputSchema = z.object({ count: z.number(), unit: z.string().default('pieces') });
+  expect(brief(await run(() => ({ count: 1, secret: 'x' }), { outputSchema }))).toBe(
+    'ok {"count":1,"unit":"pieces"}',
   );
 });
+
+it.each<[string, object]>([
+  ['JSON Schema', COUNT],
+  ['zod', z.object({ count: z.number() })],
+])(
+  "a value that doesn't match its %s output schema is available to programs and hidden from models",
+  async (_, outputSchema) => {
+    let runs = 0;
+    const outcome = await run(() => (runs++, { count: 'many' }), { outputSchema });
+    expect(outcome).toMatchObject({
+      status: 'error',
+      code: 'INVALID_RESULT',
+      attempts: 1,
+      details: { ran: true, issues: [{ path: ['count'] }] },
+      value: { count: 'many' },
+    });
+    expect(readOutcome(outcome)).toMatchObject({
+      kind: 'error',
+      retryable: false,
+      text: "read ran, but its result doesn't match its output schema and isn't shown. Continue without it, or ask the user.",
+    });
+    expect(runs).toBe(1);
+  },
+);
 
 it.each<[string, () => unknown]>([
   ['a Map', () => new Map([['a', 1]])],
@@ -63,22 +61,20 @@ const PROMISES: readonly (readonly [string, object])[] = [
   ['zod', z.object({ count: z.number() })],
 ];
 
-describe('values of halt()', () => {
-  it.each(PROMISES)(
-    "a halt value that doesn't match its %s output schema is rejected, and the run still ends",
-    async (_, outputSchema) => {
-      const outcome = await run(() => halt('enough', { count: 'many' }), { outputSchema });
-      expect(outcome).toMatchObject({
-        status: 'error',
-        code: 'INVALID_RESULT',
-        haltReason: 'enough',
-        details: { ran: true, issues: [{ path: ['count'] }] },
-        value: { count: 'many' },
-      });
-      expect(readOutcome(outcome)).toMatchObject({ kind: 'error', haltReason: 'enough' });
-    },
-  );
-});
+it.each(PROMISES)(
+  "a halt value that doesn't match its %s output schema is rejected, and the run still ends",
+  async (_, outputSchema) => {
+    const outcome = await run(() => halt('enough', { count: 'many' }), { outputSchema });
+    expect(outcome).toMatchObject({
+      status: 'error',
+      code: 'INVALID_RESULT',
+      haltReason: 'enough',
+      details: { ran: true, issues: [{ path: ['count'] }] },
+      value: { count: 'many' },
+    });
+    expect(readOutcome(outcome)).toMatchObject({ kind: 'error', haltReason: 'enough' });
+  },
+);
 
 it.each(PROMISES)(
   'a manual call includes the output schema as JSON Schema (schema declared with %s)',
@@ -136,88 +132,86 @@ describe("values that can't be serialized to JSON", () => {
   });
 });
 
-describe('failures', () => {
-  it('a failure that the tool returned has the origin "reported", and models can read its details', async () => {
-    const outcome = await run(() => fail('no money', { have: 3 }));
-    expect(outcome).toMatchObject({
-      status: 'error',
-      code: 'EXECUTION_FAILED',
-      message: 'no money',
-      details: { have: 3 },
-      origin: 'reported',
-    });
-    expect(readOutcome(outcome).text).toBe('no money\nDetails: {"have":3}');
-    const long = readOutcome(await run(() => fail('long', { text: 'x'.repeat(10_000) }))).text;
-    expect(long.length).toBeLessThan(4_200);
-    expect(long.endsWith('…')).toBe(true);
+it('a failure that the tool returned has the origin "reported", and models can read its details', async () => {
+  const outcome = await run(() => fail('no money', { have: 3 }));
+  expect(outcome).toMatchObject({
+    status: 'error',
+    code: 'EXECUTION_FAILED',
+    message: 'no money',
+    details: { have: 3 },
+    origin: 'reported',
   });
+  expect(readOutcome(outcome).text).toBe('no money\nDetails: {"have":3}');
+  const long = readOutcome(await run(() => fail('long', { text: 'x'.repeat(10_000) }))).text;
+  expect(long.length).toBeLessThan(4_200);
+  expect(long.endsWith('…')).toBe(true);
+});
 
-  it('a thrown error has the origin "thrown", and only programs can read its details', async () => {
-    const outcome = await run(
-      () => {
-        throw new ToolError('LIMIT_EXCEEDED', 'too much', { details: { secret: 1 } });
-      },
-      {},
-      { maxAttempts: 1 },
-    );
-    expect(outcome).toMatchObject({
-      code: 'LIMIT_EXCEEDED',
-      origin: 'thrown',
-      details: { secret: 1 },
-    });
-    expect(readOutcome(outcome).text).toBe('too much');
+it('a thrown error has the origin "thrown", and only programs can read its details', async () => {
+  const outcome = await run(
+    () => {
+      throw new ToolError('LIMIT_EXCEEDED', 'too much', { details: { secret: 1 } });
+    },
+    {},
+    { maxAttempts: 1 },
+  );
+  expect(outcome).toMatchObject({
+    code: 'LIMIT_EXCEEDED',
+    origin: 'thrown',
+    details: { secret: 1 },
   });
+  expect(readOutcome(outcome).text).toBe('too much');
+});
 
-  const thrown = async (message: string, exposeErrors?: 'none' | 'public' | 'full') => {
-    const outcome = await run(
-      () => {
-        throw new Error(message);
-      },
-      {},
-      { maxAttempts: 1, ...(exposeErrors && { exposeErrors }) },
-    );
-    return outcome.status === 'error' ? outcome.message : '';
-  };
+const thrown = async (message: string, exposeErrors?: 'none' | 'public' | 'full') => {
+  const outcome = await run(
+    () => {
+      throw new Error(message);
+    },
+    {},
+    { maxAttempts: 1, ...(exposeErrors && { exposeErrors }) },
+  );
+  return outcome.status === 'error' ? outcome.message : '';
+};
 
-  it.each([
-    ['getaddrinfo ENOTFOUND db.internal.corp', 'getaddrinfo ENOTFOUND [host]'],
-    ['connect ECONNREFUSED 10.0.0.5:5432', 'connect ECONNREFUSED [host]'],
-    [
-      'request to https://api.internal:8443/v1/users failed',
-      'request to https://[host]/v1/users failed',
-    ],
-    ['no route to db-primary:5432', 'no route to [host]'],
-    ['localhost:3000 is busy', '[host] is busy'],
-    [
-      'the file notes.md of version 1.2.3 is missing in package.json, line 10:5',
-      'the file notes.md of version 1.2.3 is missing in package.json, line 10:5',
-    ],
-    ['the host is not reachable', 'the host is not reachable'],
-    ['upstream db01.prod.acme.unusual:5432.', 'upstream [host].'],
-    ['smtp-relay:25 refused', '[host] refused'],
-    [
-      'connection to server at "pg-main" (10.0.0.5), port 5432 failed',
-      'connection to server at "[host]" ([host]), port 5432 failed',
-    ],
-    ['does not match altnames: Host: api.acme.solutions', 'does not match altnames: Host: [host]'],
-    ['api.acme.solutions refused', '[host] refused'],
-    ['addr=2001:db8::ff00:42:8329', 'addr=[host]'],
-    ['connect ECONNREFUSED fe80::1%eth0:80', 'connect ECONNREFUSED [host]'],
-    [
-      'see index.test and parser.test:12 and app.module.ts:42 at 10:25',
-      'see index.test and parser.test:12 and app.module.ts:42 at 10:25',
-    ],
-    ['config.tools.list is undefined', 'config.tools.list is undefined'],
-  ])('an error message hides host names: %s', async (message, shown) => {
-    expect(await thrown(message)).toBe(shown);
-  });
+it.each([
+  ['getaddrinfo ENOTFOUND db.internal.corp', 'getaddrinfo ENOTFOUND [host]'],
+  ['connect ECONNREFUSED 10.0.0.5:5432', 'connect ECONNREFUSED [host]'],
+  [
+    'request to https://api.internal:8443/v1/users failed',
+    'request to https://[host]/v1/users failed',
+  ],
+  ['no route to db-primary:5432', 'no route to [host]'],
+  ['localhost:3000 is busy', '[host] is busy'],
+  [
+    'the file notes.md of version 1.2.3 is missing in package.json, line 10:5',
+    'the file notes.md of version 1.2.3 is missing in package.json, line 10:5',
+  ],
+  ['the host is not reachable', 'the host is not reachable'],
+  ['upstream db01.prod.acme.unusual:5432.', 'upstream [host].'],
+  ['smtp-relay:25 refused', '[host] refused'],
+  [
+    'connection to server at "pg-main" (10.0.0.5), port 5432 failed',
+    'connection to server at "[host]" ([host]), port 5432 failed',
+  ],
+  ['does not match altnames: Host: api.acme.solutions', 'does not match altnames: Host: [host]'],
+  ['api.acme.solutions refused', '[host] refused'],
+  ['addr=2001:db8::ff00:42:8329', 'addr=[host]'],
+  ['connect ECONNREFUSED fe80::1%eth0:80', 'connect ECONNREFUSED [host]'],
+  [
+    'see index.test and parser.test:12 and app.module.ts:42 at 10:25',
+    'see index.test and parser.test:12 and app.module.ts:42 at 10:25',
+  ],
+  ['config.tools.list is undefined', 'config.tools.list is undefined'],
+])('an error message hides host names: %s', async (message, shown) => {
+  expect(await thrown(message)).toBe(shown);
+});
 
-  it('exposeErrors determines how much of an error message is shown', async () => {
-    const message = 'connect ECONNREFUSED 10.0.0.5\npassword=hunter2';
-    expect(await thrown(message, 'none')).toBe(
-      "read failed. Its error isn't shown. Try something else, or ask the user.",
-    );
-    expect(await thrown(message, 'public')).toBe('connect ECONNREFUSED [host]');
-    expect(await thrown(message, 'full')).toBe(message);
-  });
+it('exposeErrors determines how much of an error message is shown', async () => {
+  const message = 'connect ECONNREFUSED 10.0.0.5\npassword=hunter2';
+  expect(await thrown(message, 'none')).toBe(
+    "read failed. Its error isn't shown. Try something else, or ask the user.",
+  );
+  expect(await thrown(message, 'public')).toBe('connect ECONNREFUSED [host]');
+  expect(await thrown(message, 'full')).toBe(message);
 });

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { z } from 'zod';
 import {
   askUser,
@@ -57,91 +57,77 @@ function setUp(options: Partial<ToolExecutorOptions> = {}) {
   return { executor, registry, runs };
 }
 
-describe('requested calls', () => {
-  it('a requested call is stored without running, and runs once after its approval', async () => {
-    const store = new MemoryStateStore();
-    const { executor, runs } = setUp({ store, budgets: [{ per: 'principal', calls: 1 }] });
-    const pending = (await executor.request(call, IN)) as PendingApproval;
-    expect(pending).toMatchObject({ kind: 'approval', callId: 'c1', toolName: 'put' });
-    expect(await executor.request(call, IN)).toEqual(pending);
-    expect(brief(await executor.execute(call, IN))).toBe('approval_required');
-    expect(runs).toEqual([]);
-    await setUp({ store }).executor.approve(pending);
-    expect(await executor.request(call, IN)).toMatchObject({ id: pending.id, answer: 'approved' });
-    expect(brief(await executor.execute(call, IN))).toBe('ok "put"');
-    for (let replay = 0; replay < 3; replay++)
-      expect(brief(await executor.execute(call, IN))).toBe('error INVALID_APPROVAL');
-    expect(runs).toHaveLength(1);
-  });
+it('a requested call is stored without running, and runs once after its approval', async () => {
+  const store = new MemoryStateStore();
+  const { executor, runs } = setUp({ store, budgets: [{ per: 'principal', calls: 1 }] });
+  const pending = (await executor.request(call, IN)) as PendingApproval;
+  expect(pending).toMatchObject({ kind: 'approval', callId: 'c1', toolName: 'put' });
+  expect(await executor.request(call, IN)).toEqual(pending);
+  expect(brief(await executor.execute(call, IN))).toBe('approval_required');
+  expect(runs).toEqual([]);
+  await setUp({ store }).executor.approve(pending);
+  expect(await executor.request(call, IN)).toMatchObject({ id: pending.id, answer: 'approved' });
+  expect(brief(await executor.execute(call, IN))).toBe('ok "put"');
+  for (let replay = 0; replay < 3; replay++)
+    expect(brief(await executor.execute(call, IN))).toBe('error INVALID_APPROVAL');
+  expect(runs).toHaveLength(1);
+});
 
-  it("a requested call needs a new approval if its tool's definition has changed", async () => {
-    const store = new MemoryStateStore();
-    const before = (await setUp({ store }).executor.request(call, IN)) as PendingApproval;
-    const { executor, registry } = setUp({ store });
-    registry.register(
-      defineTool({
-        name: 'put',
-        description: 'Puts a text where all can see it',
-        inputSchema: z.object({ text: z.string() }),
-        accessMode: 'write',
-        execute: () => 'put',
-      }),
-      { replace: true },
-    );
-    const after = (await executor.request(call, IN)) as PendingApproval;
-    expect(after.id).not.toBe(before.id);
-    expect(after.definitionDigest).toBe(registry.require('put').digest);
-  });
+it("a requested call needs a new approval if its tool's definition has changed", async () => {
+  const store = new MemoryStateStore();
+  const before = (await setUp({ store }).executor.request(call, IN)) as PendingApproval;
+  const { executor, registry } = setUp({ store });
+  registry.register(
+    defineTool({
+      name: 'put',
+      description: 'Puts a text where all can see it',
+      inputSchema: z.object({ text: z.string() }),
+      accessMode: 'write',
+      execute: () => 'put',
+    }),
+    { replace: true },
+  );
+  const after = (await executor.request(call, IN)) as PendingApproval;
+  expect(after.id).not.toBe(before.id);
+  expect(after.definitionDigest).toBe(registry.require('put').digest);
+});
 
-  it("a requested call isn't replaced when somebody copies another call's record over its record in the store", async () => {
-    const store = new ListedStore();
-    const { executor } = setUp({ store });
-    await executor.request(call, IN);
-    const [first] = await store.list('waiting:');
-    const other = { ...call, id: 'c2', input: { text: 'b' } };
-    await executor.request(other, IN);
-    const second = (await store.list('waiting:')).find((key) => key !== first)!;
-    await store.compareAndSet(second, await store.get(second), await store.get(first!));
-    expect(await executor.request(other, IN)).toMatchObject({ callId: 'c2', input: { text: 'b' } });
-  });
+it("a requested call isn't replaced when somebody copies another call's record over its record in the store", async () => {
+  const store = new ListedStore();
+  const { executor } = setUp({ store });
+  await executor.request(call, IN);
+  const [first] = await store.list('waiting:');
+  const other = { ...call, id: 'c2', input: { text: 'b' } };
+  await executor.request(other, IN);
+  const second = (await store.list('waiting:')).find((key) => key !== first)!;
+  await store.compareAndSet(second, await store.get(second), await store.get(first!));
+  expect(await executor.request(other, IN)).toMatchObject({ callId: 'c2', input: { text: 'b' } });
+});
 
-  it.each([
-    ['another principal', call, { ...IN, principal: 'eve' }],
-    ['another conversation', call, { ...IN, conversationId: 'other' }],
-    ['another id', { ...call, id: 'c2' }, IN],
-    ['other arguments', { ...call, input: { text: 'b' } }, IN],
-  ])("an approval doesn't apply to %s", async (_, other, options) => {
-    const { executor, runs } = setUp();
-    await executor.approve((await executor.request(call, IN)) as PendingApproval);
-    expect(brief(await executor.execute(other, options))).toBe('approval_required');
-    expect(runs).toEqual([]);
-  });
+it("an answer that was written to the store without the key doesn't count as an approval", async () => {
+  const store = new ListedStore();
+  const { executor, runs } = setUp({ store });
+  await executor.request(call, IN);
+  const [key] = await store.list('waiting:');
+  const text = (await store.get(key!))!;
+  await store.compareAndSet(key!, text, text.replace('"is":"open"', '"is":"approved"'));
+  expect(brief(await executor.execute(call, IN))).toBe('approval_required');
+  expect(runs).toEqual([]);
+});
 
-  it("an answer that was written to the store without the key doesn't count as an approval", async () => {
-    const store = new ListedStore();
-    const { executor, runs } = setUp({ store });
-    await executor.request(call, IN);
-    const [key] = await store.list('waiting:');
-    const text = (await store.get(key!))!;
-    await store.compareAndSet(key!, text, text.replace('"is":"open"', '"is":"approved"'));
-    expect(brief(await executor.execute(call, IN))).toBe('approval_required');
-    expect(runs).toEqual([]);
+it("request returns the decision if no approval is needed or the call can't run", async () => {
+  const { executor } = setUp();
+  expect(await executor.request({ id: '1', name: 'read' }, IN)).toMatchObject({
+    verdict: 'allow',
   });
-
-  it("request returns the decision if no approval is needed or the call can't run", async () => {
-    const { executor } = setUp();
-    expect(await executor.request({ id: '1', name: 'read' }, IN)).toMatchObject({
-      verdict: 'allow',
-    });
-    expect(await executor.request(call, { ...IN, mode: 'read-only' })).toMatchObject({
-      verdict: 'deny',
-      rule: 'read-only',
-    });
-    expect(await executor.request({ ...call, input: { text: 5 } }, IN)).toMatchObject({
-      refused: expect.stringContaining('text') as string,
-    });
-    expect(await executor.waiting()).toEqual([]);
+  expect(await executor.request(call, { ...IN, mode: 'read-only' })).toMatchObject({
+    verdict: 'deny',
+    rule: 'read-only',
   });
+  expect(await executor.request({ ...call, input: { text: 5 } }, IN)).toMatchObject({
+    refused: expect.stringContaining('text') as string,
+  });
+  expect(await executor.waiting()).toEqual([]);
 });
 
 it('any process with the store and the key can list and answer approvals, questions, and manual calls', async () => {
@@ -224,29 +210,30 @@ it('run returns an outcome whose type comes from the registered definition', asy
   expect([outcome.callId, value]).toEqual(['own', 4]);
 });
 
-describe('a write that asks the user a question', () => {
-  function askingWrite(options: Partial<ToolExecutorOptions> = {}) {
-    const runs: unknown[] = [];
-    const registry = new ToolMetadataRegistry();
-    registry.register(
-      defineTool({
-        name: 'book',
-        description: 'Books a seat',
-        inputSchema: z.object({ seat: z.string() }),
-        accessMode: 'write',
-        execute: (input) => (runs.push(input), askUser('Window or aisle?')),
-      }),
-    );
-    return { executor: new ToolExecutor({ registry, approvalKey: KEY, ...options }), runs };
-  }
-  const book = { id: 'b1', name: 'book', input: { seat: '12' } };
-  const pendingOf = async (executor: ToolExecutor) =>
-    (await executor.execute(book, IN)) as unknown as { status: string; pending: never };
+function askingWrite(options: Partial<ToolExecutorOptions> = {}) {
+  const runs: unknown[] = [];
+  const registry = new ToolMetadataRegistry();
+  registry.register(
+    defineTool({
+      name: 'book',
+      description: 'Books a seat',
+      inputSchema: z.object({ seat: z.string() }),
+      accessMode: 'write',
+      execute: (input) => (runs.push(input), askUser('Window or aisle?')),
+    }),
+  );
+  return { executor: new ToolExecutor({ registry, approvalKey: KEY, ...options }), runs };
+}
+const book = { id: 'b1', name: 'book', input: { seat: '12' } };
+const pendingOf = async (executor: ToolExecutor) =>
+  (await executor.execute(book, IN)) as unknown as { status: string; pending: never };
 
-  it.each([
-    ['as asked', {}, { seat: '12' }],
-    ['with edited arguments', { input: { seat: '14' } }, { seat: '14' }],
-  ])('runs once and returns the answer, in any process: %s', async (_, edited, ran) => {
+it.each([
+  ['as asked', {}, { seat: '12' }],
+  ['with edited arguments', { input: { seat: '14' } }, { seat: '14' }],
+])(
+  'a write that asks the user a question runs once and returns the answer, in any process: %s',
+  async (_, edited, ran) => {
     const clock = new ManualClock();
     const store = new MemoryStateStore({ clock });
     const [one, other] = [askingWrite({ store, clock }), askingWrite({ store, clock })];
@@ -259,25 +246,25 @@ describe('a write that asks the user a question', () => {
     for (const { executor } of [one, other])
       expect(brief(await executor.execute(book, IN))).toBe('ok "window"');
     expect([...one.runs, ...other.runs]).toEqual([ran]);
-  });
+  },
+);
 
-  it('needs a new approval if the tool was defined differently when it asked', async () => {
-    const store = new MemoryStateStore();
-    const { executor } = askingWrite({ store });
-    await executor.approve((await pendingOf(executor)).pending);
-    await executor.answer((await pendingOf(executor)).pending, 'window');
-    executor.registry.register(
-      defineTool({
-        name: 'book',
-        description: 'Books two seats',
-        inputSchema: z.object({ seat: z.string() }),
-        accessMode: 'write',
-        execute: () => 'booked',
-      }),
-      { replace: true },
-    );
-    expect((await pendingOf(executor)).status).toBe('approval_required');
-  });
+it('a write that asks the user a question needs a new approval if the tool was defined differently when it asked', async () => {
+  const store = new MemoryStateStore();
+  const { executor } = askingWrite({ store });
+  await executor.approve((await pendingOf(executor)).pending);
+  await executor.answer((await pendingOf(executor)).pending, 'window');
+  executor.registry.register(
+    defineTool({
+      name: 'book',
+      description: 'Books two seats',
+      inputSchema: z.object({ seat: z.string() }),
+      accessMode: 'write',
+      execute: () => 'booked',
+    }),
+    { replace: true },
+  );
+  expect((await pendingOf(executor)).status).toBe('approval_required');
 });
 
 it('an approved call runs once, even if its record is put back into the store afterwards', async () => {

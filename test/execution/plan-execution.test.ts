@@ -27,183 +27,177 @@ const batchesOf = (...calls: PlannableCall[]) => planExecution(registry, calls).
 const reasonsOf = (...calls: PlannableCall[]) =>
   planExecution(registry, calls).calls.map(({ after }) => after?.reason);
 
-describe('execution plans', () => {
-  it('calls that read, compute, or use the network run in parallel', () => {
-    expect(batchesOf(call('read', 'a'), call('fetch'), call('add'), call('read', 'a'))).toEqual([
-      [0, 1, 2, 3],
-    ]);
-  });
-
-  it('a read and a write of the same key run in the order of the calls', () => {
-    expect(
-      batchesOf(call('write', 'a'), call('read', 'a'), call('write', 'a'), call('read', 'b')),
-    ).toEqual([[0, 3], [1], [2]]);
-    expect(
-      batchesOf(call('write', 'a'), call('read', 'a'), call('read', 'b'), call('run')),
-      'the latest batch counts, not the last call',
-    ).toEqual([[0, 2], [1], [3]]);
-  });
-
-  it('a key that ends in a slash covers everything below it, and a key with only a kind covers everything of that kind', () => {
-    expect(
-      batchesOf(
-        call('write', 'dir/'),
-        call('read', 'dir/a'),
-        call('read', 'dir'),
-        call('read', 'dira'),
-        call('read', 'd'),
-      ),
-    ).toEqual([
-      [0, 3, 4],
-      [1, 2],
-    ]);
-    expect(
-      batchesOf(
-        call('write', 'dir/a/b'),
-        call('read', 'dir/'),
-        call('read', 'dir/a'),
-        call('read', 'dir/a/b/'),
-      ),
-    ).toEqual([
-      [0, 2],
-      [1, 3],
-    ]);
-    expect(
-      batchesOf(
-        call('write', 'git:'),
-        call('read', 'git:HEAD'),
-        call('read', 'file:git:'),
-        call('read', 'git'),
-      ),
-    ).toEqual([[0, 2, 3], [1]]);
-  });
-
-  it("a call's reads and writes are distinguished", () => {
-    const said = (name: string, reads: string[], writes: string[]) => ({
-      name,
-      input: { keys: { reads, writes } },
-    });
-    expect(
-      batchesOf(
-        said('write', ['a'], ['b']),
-        said('write', ['a'], ['c']),
-        call('read', 'a'),
-        call('read', 'b'),
-        said('write', [], ['a']),
-      ),
-    ).toEqual([
-      [0, 1, 2],
-      [3, 4],
-    ]);
-    expect(
-      batchesOf(said('write', [], []), call('run'), said('write', ['a'], []), call('fetch')),
-    ).toEqual([
-      [0, 1],
-      [2, 3],
-    ]);
-  });
-
-  it('a call without keys waits for every write, and every write waits for that call', () => {
-    expect(
-      batchesOf(
-        call('write', 'a'),
-        call('fetch'),
-        call('write', 'b'),
-        call('run'),
-        call('read', 'c'),
-      ),
-    ).toEqual([[0], [1], [2], [3], [4]]);
-  });
-
-  it('unknown tools and tools that declare nothing run alone, even if they return keys', () => {
-    expect(
-      batchesOf(
-        call('read', 'a'),
-        call('anything', 'b'),
-        call('anything', 'c'),
-        call('nobody'),
-        call('read', 'a'),
-      ),
-    ).toEqual([[0], [1], [2], [3], [4]]);
-  });
-
-  it('calls to a tool without allowParallel never run in parallel, even under different aliases', () => {
-    expect(batchesOf(call('push', 'a'), call('ship', 'b'), call('publish', 'c'))).toEqual([
-      [0],
-      [1],
-      [2],
-    ]);
-    expect(batchesOf(call('look'), call('peek'), call('read', 'a'))).toEqual([[0, 2], [1]]);
-  });
+it('calls that read, compute, or use the network run in parallel', () => {
+  expect(batchesOf(call('read', 'a'), call('fetch'), call('add'), call('read', 'a'))).toEqual([
+    [0, 1, 2, 3],
+  ]);
 });
 
-describe('the reason why a call waits', () => {
-  it('includes the key that both calls touch', () => {
-    expect(reasonsOf(call('write', 'file:a.txt'), call('read', 'file:a.txt'))).toEqual([
-      undefined,
-      'after call 0, write: both touch file:a.txt',
-    ]);
-    expect(reasonsOf(call('read', 'a'), call('read', 'a'), call('write', 'a'))[2]).toBe(
-      'after call 0, read: both touch a',
-    );
-  });
-
-  it("includes the call that doesn't declare its keys", () => {
-    expect(reasonsOf(call('write', 'a'), call('fetch'))[1]).toBe(
-      "after call 0, write: write writes, and fetch doesn't declare what it touches",
-    );
-    expect(reasonsOf(call('run'), call('read', 'a'))[1]).toBe(
-      "after call 0, run: run writes, and run doesn't declare what it touches",
-    );
-    expect(reasonsOf(call('fetch'), call('run'))[1]).toBe(
-      "after call 0, fetch: run writes, and fetch doesn't declare what it touches",
-    );
-    expect(reasonsOf(call('run'), call('write', 'a'))[1]).toBe(
-      "after call 0, run: run writes, and run doesn't declare what it touches",
-    );
-  });
-
-  it("explains that the tool's calls run one at a time", () => {
-    expect(reasonsOf(call('push', 'a'), call('ship', 'a'))[1]).toBe(
-      'after call 0, push: calls to push run one at a time',
-    );
-    expect(reasonsOf(call('look'), call('peek'))[1]).toBe(
-      'after call 0, look: calls to look run one at a time',
-    );
-  });
-
-  it('includes the tool that runs alone', () => {
-    expect(reasonsOf(call('read', 'a'), call('anything'), call('nobody'))).toEqual([
-      undefined,
-      'after call 0, read: anything runs alone, because it may read, write or run anything',
-      'after call 1, anything: anything runs alone, because it may read, write or run anything',
-    ]);
-  });
+it('a read and a write of the same key run in the order of the calls', () => {
+  expect(
+    batchesOf(call('write', 'a'), call('read', 'a'), call('write', 'a'), call('read', 'b')),
+  ).toEqual([[0, 3], [1], [2]]);
+  expect(
+    batchesOf(call('write', 'a'), call('read', 'a'), call('read', 'b'), call('run')),
+    'the latest batch counts, not the last call',
+  ).toEqual([[0, 2], [1], [3]]);
 });
 
-describe('invalid results of conflictKeys', () => {
-  const answering = (answer: () => unknown) =>
-    registryOf(
-      { name: 'write', accessMode: 'write', allowParallel: true, conflictKeys: answer },
-      { name: 'other', accessMode: 'write', conflictKeys: () => ['other'] },
-    );
-  const wait = (answer: () => unknown) =>
-    planExecution(answering(answer), [{ name: 'other' }, { name: 'write' }]).batches.length === 2;
+it('a key that ends in a slash covers everything below it, and a key with only a kind covers everything of that kind', () => {
+  expect(
+    batchesOf(
+      call('write', 'dir/'),
+      call('read', 'dir/a'),
+      call('read', 'dir'),
+      call('read', 'dira'),
+      call('read', 'd'),
+    ),
+  ).toEqual([
+    [0, 3, 4],
+    [1, 2],
+  ]);
+  expect(
+    batchesOf(
+      call('write', 'dir/a/b'),
+      call('read', 'dir/'),
+      call('read', 'dir/a'),
+      call('read', 'dir/a/b/'),
+    ),
+  ).toEqual([
+    [0, 2],
+    [1, 3],
+  ]);
+  expect(
+    batchesOf(
+      call('write', 'git:'),
+      call('read', 'git:HEAD'),
+      call('read', 'file:git:'),
+      call('read', 'git'),
+    ),
+  ).toEqual([[0, 2, 3], [1]]);
+});
 
-  it.each<[string, () => unknown]>([
-    [
-      'throws',
-      () => {
-        throw new Error('no');
-      },
-    ],
-    ['returns undefined', () => undefined],
-    ['returns a string', () => 'a'],
-    ['returns an empty list', () => []],
-  ])('a call waits for every write if its conflictKeys function %s', (_, answer) =>
-    expect(wait(answer)).toBe(true),
+it("a call's reads and writes are distinguished", () => {
+  const said = (name: string, reads: string[], writes: string[]) => ({
+    name,
+    input: { keys: { reads, writes } },
+  });
+  expect(
+    batchesOf(
+      said('write', ['a'], ['b']),
+      said('write', ['a'], ['c']),
+      call('read', 'a'),
+      call('read', 'b'),
+      said('write', [], ['a']),
+    ),
+  ).toEqual([
+    [0, 1, 2],
+    [3, 4],
+  ]);
+  expect(
+    batchesOf(said('write', [], []), call('run'), said('write', ['a'], []), call('fetch')),
+  ).toEqual([
+    [0, 1],
+    [2, 3],
+  ]);
+});
+
+it('a call without keys waits for every write, and every write waits for that call', () => {
+  expect(
+    batchesOf(
+      call('write', 'a'),
+      call('fetch'),
+      call('write', 'b'),
+      call('run'),
+      call('read', 'c'),
+    ),
+  ).toEqual([[0], [1], [2], [3], [4]]);
+});
+
+it('unknown tools and tools that declare nothing run alone, even if they return keys', () => {
+  expect(
+    batchesOf(
+      call('read', 'a'),
+      call('anything', 'b'),
+      call('anything', 'c'),
+      call('nobody'),
+      call('read', 'a'),
+    ),
+  ).toEqual([[0], [1], [2], [3], [4]]);
+});
+
+it('calls to a tool without allowParallel never run in parallel, even under different aliases', () => {
+  expect(batchesOf(call('push', 'a'), call('ship', 'b'), call('publish', 'c'))).toEqual([
+    [0],
+    [1],
+    [2],
+  ]);
+  expect(batchesOf(call('look'), call('peek'), call('read', 'a'))).toEqual([[0, 2], [1]]);
+});
+
+it('the reason why a call waits includes the key that both calls touch', () => {
+  expect(reasonsOf(call('write', 'file:a.txt'), call('read', 'file:a.txt'))).toEqual([
+    undefined,
+    'after call 0, write: both touch file:a.txt',
+  ]);
+  expect(reasonsOf(call('read', 'a'), call('read', 'a'), call('write', 'a'))[2]).toBe(
+    'after call 0, read: both touch a',
   );
 });
+
+it("the reason why a call waits includes the call that doesn't declare its keys", () => {
+  expect(reasonsOf(call('write', 'a'), call('fetch'))[1]).toBe(
+    "after call 0, write: write writes, and fetch doesn't declare what it touches",
+  );
+  expect(reasonsOf(call('run'), call('read', 'a'))[1]).toBe(
+    "after call 0, run: run writes, and run doesn't declare what it touches",
+  );
+  expect(reasonsOf(call('fetch'), call('run'))[1]).toBe(
+    "after call 0, fetch: run writes, and fetch doesn't declare what it touches",
+  );
+  expect(reasonsOf(call('run'), call('write', 'a'))[1]).toBe(
+    "after call 0, run: run writes, and run doesn't declare what it touches",
+  );
+});
+
+it("the reason why a call waits explains that the tool's calls run one at a time", () => {
+  expect(reasonsOf(call('push', 'a'), call('ship', 'a'))[1]).toBe(
+    'after call 0, push: calls to push run one at a time',
+  );
+  expect(reasonsOf(call('look'), call('peek'))[1]).toBe(
+    'after call 0, look: calls to look run one at a time',
+  );
+});
+
+it('the reason why a call waits includes the tool that runs alone', () => {
+  expect(reasonsOf(call('read', 'a'), call('anything'), call('nobody'))).toEqual([
+    undefined,
+    'after call 0, read: anything runs alone, because it may read, write or run anything',
+    'after call 1, anything: anything runs alone, because it may read, write or run anything',
+  ]);
+});
+
+const answering = (answer: () => unknown) =>
+  registryOf(
+    { name: 'write', accessMode: 'write', allowParallel: true, conflictKeys: answer },
+    { name: 'other', accessMode: 'write', conflictKeys: () => ['other'] },
+  );
+const wait = (answer: () => unknown) =>
+  planExecution(answering(answer), [{ name: 'other' }, { name: 'write' }]).batches.length === 2;
+
+it.each<[string, () => unknown]>([
+  [
+    'throws',
+    () => {
+      throw new Error('no');
+    },
+  ],
+  ['returns undefined', () => undefined],
+  ['returns a string', () => 'a'],
+  ['returns an empty list', () => []],
+])('a call waits for every write if its conflictKeys function %s', (_, answer) =>
+  expect(wait(answer)).toBe(true),
+);
 
 describe('execution plans for bundled tools', () => {
   const bundled = new ToolMetadataRegistry();

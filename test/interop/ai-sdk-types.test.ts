@@ -7,7 +7,7 @@ import {
   type ToolDefinition,
 } from '../../src/index.js';
 import { toAISDKTools } from '../../src/interop.js';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { z } from 'zod';
 
 type Equal<A, B> =
@@ -112,20 +112,18 @@ const open = [
 // @ts-expect-error there is no such option
 const misspelt = () => toAISDKTools([add], { executor, contxt: {} });
 
-describe('the types of tools exported to the AI SDK', () => {
-  it('the type of an export has the tools under the names that models see', () => {
-    expect(
-      [calls, part, misspelt, open[0]!['anything'], unknown].map((each) => typeof each),
-    ).toEqual(['function', 'function', 'function', 'undefined', 'undefined']);
-    expect(Object.keys(set)).toEqual(['weather__forecast', 'add', 'silent', 'plain', 'by_hand']);
-    expect(Object.values(set).map(({ execute }) => typeof execute)).toEqual([
-      'function',
-      'function',
-      'function',
-      'function',
-      'undefined',
-    ]);
-    expect(Object.values(shown).map(({ execute }) => execute)).toEqual([undefined, undefined]);
-    expect(Object.keys(told)).toEqual(['plain']);
-  });
+it('the type of an export has the tools under the names that models see', () => {
+  expect([calls, part, misspelt, open[0]!['anything'], unknown].map((each) => typeof each)).toEqual(
+    ['function', 'function', 'function', 'undefined', 'undefined'],
+  );
+  expect(Object.keys(set)).toEqual(['weather__forecast', 'add', 'silent', 'plain', 'by_hand']);
+  expect(Object.values(set).map(({ execute }) => typeof execute)).toEqual([
+    'function',
+    'function',
+    'function',
+    'function',
+    'undefined',
+  ]);
+  expect(Object.values(shown).map(({ execute }) => execute)).toEqual([undefined, undefined]);
+  expect(Object.keys(told)).toEqual(['plain']);
 });

@@ -1,6 +1,6 @@
 import { generateText, stepCountIs, streamText, type ModelMessage } from 'ai';
 import { convertArrayToReadableStream, MockLanguageModelV3 } from 'ai/test';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { z } from 'zod';
 import { AccessMode, defineTool, ToolExecutor, ToolMetadataRegistry } from '../../src/index.js';
 import { toAISDKTools } from '../../src/interop/frameworks/to-ai-sdk-tools.js';
@@ -70,239 +70,223 @@ const answered = (messages: readonly ModelMessage[], approved: boolean): ModelMe
   ];
 };
 
-describe('tools exported to the AI SDK', () => {
-  it('tools run in generateText under names that models accept', async () => {
-    const { tools } = setUp();
-    const model = aiModel([['1', 'math__add', { a: 2, b: '3' }]], 'five');
-    const { text, steps } = await generateText({
-      model,
-      tools,
-      messages: [ask],
-      stopWhen: stepCountIs(3),
-    });
-    expect(text).toBe('five');
-    expect(readByAIModel(model)).toEqual([{ type: 'json', value: 5 }]);
-    expect(steps[0]!.toolCalls[0]).toMatchObject({
-      toolMetadata: {
-        tooldex: { name: 'math.add', accessMode: 'readonly', dangerLevel: 'low' },
-        annotations: { readOnlyHint: true, destructiveHint: false },
-      },
-    });
-    const offered = model.doGenerateCalls[0]!.tools!.map((tool) => tool.name);
-    expect(offered).toEqual(['math__add', 'write', 'person']);
-    expect(model.doGenerateCalls[0]!.tools![0]).toMatchObject({
-      description: 'Adds',
-      inputSchema: { type: 'object', properties: { a: { type: 'number' } } },
-    });
+it('tools run in generateText under names that models accept', async () => {
+  const { tools } = setUp();
+  const model = aiModel([['1', 'math__add', { a: 2, b: '3' }]], 'five');
+  const { text, steps } = await generateText({
+    model,
+    tools,
+    messages: [ask],
+    stopWhen: stepCountIs(3),
   });
-
-  it("a call that needs approval waits for the approval, and then runs with the model's arguments", async () => {
-    const { tools, written } = setUp();
-    const model = aiModel([['w1', 'write', { text: '  hello ' }]], 'written');
-    const first = await generateText({ model, tools, messages: [ask] });
-    expect(first.content.map(({ type }) => type)).toContain('tool-approval-request');
-    expect(written).toEqual([]);
-    const second = await generateText({
-      model,
-      tools,
-      messages: answered(first.response.messages, true),
-    });
-    expect(second.text).toBe('written');
-    expect(written).toEqual(['hello']);
-    expect(readByAIModel(model)).toEqual([{ type: 'json', value: { length: 5 } }]);
-  });
-
-  it("a denied call doesn't run", async () => {
-    const { tools, written } = setUp();
-    const model = aiModel([['w1', 'write', { text: 'hello' }]], 'well then');
-    const first = await generateText({ model, tools, messages: [ask] });
-    await generateText({ model, tools, messages: answered(first.response.messages, false) });
-    expect(written).toEqual([]);
-    expect(readByAIModel(model)).toMatchObject([{ type: 'execution-denied' }]);
-  });
-
-  it('an approved call runs once, even if its messages are sent again in another process that shares the store', async () => {
-    const store = new MemoryStateStore();
-    const { registry, written } = setUp();
-    const set = () =>
-      toAISDKTools(registry, { executor: new ToolExecutor({ registry, store, approvalKey }) });
-    const model = aiModel([['w1', 'write', { text: 'hello' }]], '1', '2');
-    const first = await generateText({ model, tools: set(), messages: [ask] });
-    const messages = answered(first.response.messages, true);
-    await generateText({ model, tools: set(), messages });
-    await generateText({ model, tools: set(), messages });
-    expect(written).toEqual(['hello']);
-    expect(readByAIModel(model)).toMatchObject([
-      { type: 'error-text', value: expect.stringContaining('has been used') },
-    ]);
-  });
-
-  it("an approved call doesn't run after the store has restarted", async () => {
-    const store = new RestartingStore(new ManualClock());
-    const { registry, written } = setUp();
-    const set = (own: StateStore = store) =>
-      toAISDKTools(registry, { executor: new ToolExecutor({ registry, store: own, approvalKey }) });
-    const model = aiModel([['w1', 'write', { text: 'hello' }]], '1', '2', '3');
-    const first = await generateText({ model, tools: set(), messages: [ask] });
-    const messages = answered(first.response.messages, true);
-    store.save();
-    await generateText({ model, tools: set(), messages });
-    await store.restart('saved');
-    await generateText({ model, tools: set(), messages });
-    expect(readByAIModel(model)).toMatchObject([
-      { value: expect.stringContaining('its store restarted') },
-    ]);
-    await generateText({ model, tools: set(new MemoryStateStore()), messages });
-    expect(readByAIModel(model)).toMatchObject([
-      { value: expect.stringContaining("executor doesn't know") },
-    ]);
-    expect(written).toEqual(['hello']);
-  });
-
-  it.each([
-    ['no approval', (messages: ModelMessage[]) => messages.slice(0, 1)],
-    ['another message after the approval', (messages: ModelMessage[]) => [...messages, ask]],
-    [
-      'arguments that differ from the approved ones',
-      (messages: ModelMessage[]) =>
-        JSON.parse(JSON.stringify(messages).replaceAll('hello', 'goodbye')) as ModelMessage[],
-    ],
-    [
-      'both an approval and a denial',
-      (messages: ModelMessage[]) => [
-        ...messages.slice(0, -1),
-        {
-          role: 'tool',
-          content: [
-            ...(messages.at(-1)!.content as []),
-            { ...(messages.at(-1)!.content as { approvalId: string }[])[0]!, approved: false },
-          ],
-        } as ModelMessage,
-      ],
-    ],
-    [
-      'an approval for another call',
-      (messages: ModelMessage[]) =>
-        JSON.parse(JSON.stringify(messages).replaceAll('"w1"', '"w2"')) as ModelMessage[],
-    ],
-  ])('execute refuses a call with %s', async (_, change) => {
-    const { tools, written } = setUp();
-    const model = aiModel([['w1', 'write', { text: 'hello' }]]);
-    const first = await generateText({ model, tools, messages: [ask] });
-    const messages = change(answered(first.response.messages, true));
-    await expect(
-      Promise.resolve(tools['write']!.execute!({ text: 'hello' }, { toolCallId: 'w1', messages })),
-    ).rejects.toMatchObject({ code: 'INVALID_APPROVAL' });
-    expect(written).toEqual([]);
-  });
-
-  it.each([
-    ['the other call comes first', ['goodbye', 'hello']],
-    ['the other call comes last', ['hello', 'goodbye']],
-  ])(
-    "a call doesn't run if it shares its id with a call that has another input (%s)",
-    async (_, texts) => {
-      const { tools, written } = setUp();
-      const model = aiModel([...texts.map((text) => ['w1', 'write', { text }] as const)], 'oh');
-      const first = await generateText({ model, tools, messages: [ask] });
-      await generateText({ model, tools, messages: answered(first.response.messages, true) });
-      expect(written).toEqual([]);
-      expect(readByAIModel(model)).toContainEqual({
-        type: 'error-text',
-        value: expect.stringContaining('needs approval'),
-      });
+  expect(text).toBe('five');
+  expect(readByAIModel(model)).toEqual([{ type: 'json', value: 5 }]);
+  expect(steps[0]!.toolCalls[0]).toMatchObject({
+    toolMetadata: {
+      tooldex: { name: 'math.add', accessMode: 'readonly', dangerLevel: 'low' },
+      annotations: { readOnlyHint: true, destructiveHint: false },
     },
-  );
+  });
+  const offered = model.doGenerateCalls[0]!.tools!.map((tool) => tool.name);
+  expect(offered).toEqual(['math__add', 'write', 'person']);
+  expect(model.doGenerateCalls[0]!.tools![0]).toMatchObject({
+    description: 'Adds',
+    inputSchema: { type: 'object', properties: { a: { type: 'number' } } },
+  });
+});
 
-  it("an approved call doesn't run if its tool has been replaced", async () => {
-    const { tools, written, registry, executor } = setUp();
-    const model = aiModel([['w1', 'write', { text: 'hello' }]], 'oh');
+it("a call that needs approval waits for the approval, and then runs with the model's arguments", async () => {
+  const { tools, written } = setUp();
+  const model = aiModel([['w1', 'write', { text: '  hello ' }]], 'written');
+  const first = await generateText({ model, tools, messages: [ask] });
+  expect(first.content.map(({ type }) => type)).toContain('tool-approval-request');
+  expect(written).toEqual([]);
+  const second = await generateText({
+    model,
+    tools,
+    messages: answered(first.response.messages, true),
+  });
+  expect(second.text).toBe('written');
+  expect(written).toEqual(['hello']);
+  expect(readByAIModel(model)).toEqual([{ type: 'json', value: { length: 5 } }]);
+});
+
+it("a denied call doesn't run", async () => {
+  const { tools, written } = setUp();
+  const model = aiModel([['w1', 'write', { text: 'hello' }]], 'well then');
+  const first = await generateText({ model, tools, messages: [ask] });
+  await generateText({ model, tools, messages: answered(first.response.messages, false) });
+  expect(written).toEqual([]);
+  expect(readByAIModel(model)).toMatchObject([{ type: 'execution-denied' }]);
+});
+
+it('an approved call runs once, even if its messages are sent again in another process that shares the store', async () => {
+  const store = new MemoryStateStore();
+  const { registry, written } = setUp();
+  const set = () =>
+    toAISDKTools(registry, { executor: new ToolExecutor({ registry, store, approvalKey }) });
+  const model = aiModel([['w1', 'write', { text: 'hello' }]], '1', '2');
+  const first = await generateText({ model, tools: set(), messages: [ask] });
+  const messages = answered(first.response.messages, true);
+  await generateText({ model, tools: set(), messages });
+  await generateText({ model, tools: set(), messages });
+  expect(written).toEqual(['hello']);
+  expect(readByAIModel(model)).toMatchObject([
+    { type: 'error-text', value: expect.stringContaining('has been used') },
+  ]);
+});
+
+it("an approved call doesn't run after the store has restarted", async () => {
+  const store = new RestartingStore(new ManualClock());
+  const { registry, written } = setUp();
+  const set = (own: StateStore = store) =>
+    toAISDKTools(registry, { executor: new ToolExecutor({ registry, store: own, approvalKey }) });
+  const model = aiModel([['w1', 'write', { text: 'hello' }]], '1', '2', '3');
+  const first = await generateText({ model, tools: set(), messages: [ask] });
+  const messages = answered(first.response.messages, true);
+  store.save();
+  await generateText({ model, tools: set(), messages });
+  await store.restart('saved');
+  await generateText({ model, tools: set(), messages });
+  expect(readByAIModel(model)).toMatchObject([
+    { value: expect.stringContaining('its store restarted') },
+  ]);
+  await generateText({ model, tools: set(new MemoryStateStore()), messages });
+  expect(readByAIModel(model)).toMatchObject([
+    { value: expect.stringContaining("executor doesn't know") },
+  ]);
+  expect(written).toEqual(['hello']);
+});
+
+it.each([
+  ['no approval', (messages: ModelMessage[]) => messages.slice(0, 1)],
+  ['another message after the approval', (messages: ModelMessage[]) => [...messages, ask]],
+  [
+    'arguments that differ from the approved ones',
+    (messages: ModelMessage[]) =>
+      JSON.parse(JSON.stringify(messages).replaceAll('hello', 'goodbye')) as ModelMessage[],
+  ],
+  [
+    'both an approval and a denial',
+    (messages: ModelMessage[]) => [
+      ...messages.slice(0, -1),
+      {
+        role: 'tool',
+        content: [
+          ...(messages.at(-1)!.content as []),
+          { ...(messages.at(-1)!.content as { approvalId: string }[])[0]!, approved: false },
+        ],
+      } as ModelMessage,
+    ],
+  ],
+  [
+    'an approval for another call',
+    (messages: ModelMessage[]) =>
+      JSON.parse(JSON.stringify(messages).replaceAll('"w1"', '"w2"')) as ModelMessage[],
+  ],
+])('execute refuses a call with %s', async (_, change) => {
+  const { tools, written } = setUp();
+  const model = aiModel([['w1', 'write', { text: 'hello' }]]);
+  const first = await generateText({ model, tools, messages: [ask] });
+  const messages = change(answered(first.response.messages, true));
+  await expect(
+    Promise.resolve(tools['write']!.execute!({ text: 'hello' }, { toolCallId: 'w1', messages })),
+  ).rejects.toMatchObject({ code: 'INVALID_APPROVAL' });
+  expect(written).toEqual([]);
+});
+
+it.each([
+  ['the other call comes first', ['goodbye', 'hello']],
+  ['the other call comes last', ['hello', 'goodbye']],
+])(
+  "a call doesn't run if it shares its id with a call that has another input (%s)",
+  async (_, texts) => {
+    const { tools, written } = setUp();
+    const model = aiModel([...texts.map((text) => ['w1', 'write', { text }] as const)], 'oh');
     const first = await generateText({ model, tools, messages: [ask] });
-    registry.register(
-      defineTool({
-        name: 'write',
-        description: 'Writes elsewhere',
-        inputSchema: z.object({ text: z.string() }),
-        accessMode: AccessMode.WRITE,
-        execute: ({ text }) => written.push(text),
-      }),
-      { replace: true },
-    );
-    const messages = answered(first.response.messages, true);
-    await generateText({ model, tools, messages });
+    await generateText({ model, tools, messages: answered(first.response.messages, true) });
     expect(written).toEqual([]);
-    expect(readByAIModel(model)).toEqual([
-      {
-        type: 'error-text',
-        value: expect.stringContaining('this call needs approval'),
-      },
-    ]);
-    expect(
-      await executor.execute({ id: 'w1', name: 'write', input: { text: 'hello' } }),
-    ).toMatchObject({ status: 'approval_required' });
-  });
+    expect(readByAIModel(model)).toContainEqual({
+      type: 'error-text',
+      value: expect.stringContaining('needs approval'),
+    });
+  },
+);
 
-  it('tools without an executor have neither execute nor needsApproval', async () => {
-    const { registry } = setUp();
-    expect(
-      Object.values(toAISDKTools(registry)).some(
-        (tool) => 'execute' in tool || 'needsApproval' in tool,
+it("an approved call doesn't run if its tool has been replaced", async () => {
+  const { tools, written, registry, executor } = setUp();
+  const model = aiModel([['w1', 'write', { text: 'hello' }]], 'oh');
+  const first = await generateText({ model, tools, messages: [ask] });
+  registry.register(
+    defineTool({
+      name: 'write',
+      description: 'Writes elsewhere',
+      inputSchema: z.object({ text: z.string() }),
+      accessMode: AccessMode.WRITE,
+      execute: ({ text }) => written.push(text),
+    }),
+    { replace: true },
+  );
+  const messages = answered(first.response.messages, true);
+  await generateText({ model, tools, messages });
+  expect(written).toEqual([]);
+  expect(readByAIModel(model)).toEqual([
+    {
+      type: 'error-text',
+      value: expect.stringContaining('this call needs approval'),
+    },
+  ]);
+  expect(
+    await executor.execute({ id: 'w1', name: 'write', input: { text: 'hello' } }),
+  ).toMatchObject({ status: 'approval_required' });
+});
+
+it('tools without an executor have neither execute nor needsApproval', async () => {
+  const { registry } = setUp();
+  expect(
+    Object.values(toAISDKTools(registry)).some(
+      (tool) => 'execute' in tool || 'needsApproval' in tool,
+    ),
+  ).toBe(false);
+});
+
+it("with progress: true, a tool's progress is sent as preliminary results", async () => {
+  const registry = new ToolMetadataRegistry();
+  registry.register(
+    defineTool({
+      name: 'slow',
+      description: 'Slow',
+      inputSchema: z.object({}),
+      accessMode: AccessMode.READONLY,
+      execute: (_, { reportProgress }) => (
+        reportProgress?.(1),
+        reportProgress?.({ done: 2 }),
+        'ready'
       ),
-    ).toBe(false);
+    }),
+  );
+  const tools = toAISDKTools(registry, {
+    executor: new ToolExecutor({ registry }),
+    progress: true,
   });
-
-  it('calls to manual tools are left to the caller', async () => {
-    const { tools } = setUp();
-    const model = aiModel([['1', 'person', {}]]);
-    const { toolCalls, toolResults, content } = await generateText({
-      model,
-      tools,
-      messages: [ask],
-      stopWhen: stepCountIs(3),
-    });
-    expect(toolCalls).toHaveLength(1);
-    expect(toolResults).toEqual([]);
-    expect(content.map(({ type }) => type)).not.toContain('tool-approval-request');
+  const parts = [
+    { type: 'tool-call' as const, toolCallId: '1', toolName: 'slow', input: '{}' },
+    {
+      type: 'finish' as const,
+      finishReason: { unified: 'tool-calls' as const, raw: undefined },
+      usage: USAGE,
+    },
+  ];
+  const model = new MockLanguageModelV3({
+    doStream: { stream: convertArrayToReadableStream(parts) },
   });
-
-  it("with progress: true, a tool's progress is sent as preliminary results", async () => {
-    const registry = new ToolMetadataRegistry();
-    registry.register(
-      defineTool({
-        name: 'slow',
-        description: 'Slow',
-        inputSchema: z.object({}),
-        accessMode: AccessMode.READONLY,
-        execute: (_, { reportProgress }) => (
-          reportProgress?.(1),
-          reportProgress?.({ done: 2 }),
-          'ready'
-        ),
-      }),
-    );
-    const tools = toAISDKTools(registry, {
-      executor: new ToolExecutor({ registry }),
-      progress: true,
-    });
-    const parts = [
-      { type: 'tool-call' as const, toolCallId: '1', toolName: 'slow', input: '{}' },
-      {
-        type: 'finish' as const,
-        finishReason: { unified: 'tool-calls' as const, raw: undefined },
-        usage: USAGE,
-      },
-    ];
-    const model = new MockLanguageModelV3({
-      doStream: { stream: convertArrayToReadableStream(parts) },
-    });
-    const results: unknown[] = [];
-    for await (const part of streamText({ model, tools, messages: [ask] }).fullStream)
-      if (part.type === 'tool-result') results.push([part.preliminary ?? false, part.output]);
-    expect(results).toEqual([
-      [true, { progress: 1 }],
-      [true, { progress: { done: 2 } }],
-      [true, 'ready'],
-      [false, 'ready'],
-    ]);
-  });
+  const results: unknown[] = [];
+  for await (const part of streamText({ model, tools, messages: [ask] }).fullStream)
+    if (part.type === 'tool-result') results.push([part.preliminary ?? false, part.output]);
+  expect(results).toEqual([
+    [true, { progress: 1 }],
+    [true, { progress: { done: 2 } }],
+    [true, 'ready'],
+    [false, 'ready'],
+  ]);
 });

@@ -221,34 +221,32 @@ describe.each(WAYS)('a tool called through $way', ({ call }) => {
   });
 });
 
-describe('exported tools shared by several users', () => {
-  it('the caller function sets the principal of each call', async () => {
-    const world = setUp();
-    const asked: unknown[] = [];
-    const options = {
-      conversationId: 'k1',
-      caller: (context: App) => (asked.push(context.user), { principal: context.user }),
-    };
-    await agents(world, 'find', { id: '1' }, options, { context: appOf('ada') });
-    await generateText({
-      model: aiModel([['c1', 'find', { id: '1' }]], 'done'),
-      tools: toAISDKTools(world.registry, { executor: world.executor, ...(options as object) }),
-      messages: ASK,
-      stopWhen: stepCountIs(3),
-      experimental_context: appOf('bob'),
-    });
-    await langChain(
-      world,
-      'find',
-      { id: '1' },
-      { ...options, caller: async (context: App) => options.caller(context) },
-      { context: appOf('eve') },
-    );
-    expect(world.seen.map(({ principal, conversationId }) => [principal, conversationId])).toEqual([
-      ['ada', 'k1'],
-      ['bob', 'k1'],
-      ['eve', 'k1'],
-    ]);
-    expect(new Set(asked)).toEqual(new Set(['ada', 'bob', 'eve']));
+it('the caller function sets the principal of each call', async () => {
+  const world = setUp();
+  const asked: unknown[] = [];
+  const options = {
+    conversationId: 'k1',
+    caller: (context: App) => (asked.push(context.user), { principal: context.user }),
+  };
+  await agents(world, 'find', { id: '1' }, options, { context: appOf('ada') });
+  await generateText({
+    model: aiModel([['c1', 'find', { id: '1' }]], 'done'),
+    tools: toAISDKTools(world.registry, { executor: world.executor, ...(options as object) }),
+    messages: ASK,
+    stopWhen: stepCountIs(3),
+    experimental_context: appOf('bob'),
   });
+  await langChain(
+    world,
+    'find',
+    { id: '1' },
+    { ...options, caller: async (context: App) => options.caller(context) },
+    { context: appOf('eve') },
+  );
+  expect(world.seen.map(({ principal, conversationId }) => [principal, conversationId])).toEqual([
+    ['ada', 'k1'],
+    ['bob', 'k1'],
+    ['eve', 'k1'],
+  ]);
+  expect(new Set(asked)).toEqual(new Set(['ada', 'bob', 'eve']));
 });

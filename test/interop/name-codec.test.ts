@@ -43,19 +43,17 @@ describe.each([
   });
 });
 
-describe('a name codec', () => {
-  it('colliding names get a digest as a suffix', () => {
-    const both = createNameCodec(['a.b', 'a__b'], FUNCTION_NAME_RULE);
-    expect(both.encode('a__b')).toBe('a__b');
-    expect(both.encode('a.b')).toMatch(/^a__b_[0-9a-f]{8}$/);
-    const pair = createNameCodec(['a.b__c', 'a__b.c'], FUNCTION_NAME_RULE);
-    expect(pair.encode('a.b__c')).toMatch(/^a__b__c_[0-9a-f]{8}$/);
-    expect(pair.encode('a__b.c')).toMatch(/^a__b__c_[0-9a-f]{8}$/);
-  });
+it('colliding names get a digest as a suffix', () => {
+  const both = createNameCodec(['a.b', 'a__b'], FUNCTION_NAME_RULE);
+  expect(both.encode('a__b')).toBe('a__b');
+  expect(both.encode('a.b')).toMatch(/^a__b_[0-9a-f]{8}$/);
+  const pair = createNameCodec(['a.b__c', 'a__b.c'], FUNCTION_NAME_RULE);
+  expect(pair.encode('a.b__c')).toMatch(/^a__b__c_[0-9a-f]{8}$/);
+  expect(pair.encode('a__b.c')).toMatch(/^a__b__c_[0-9a-f]{8}$/);
+});
 
-  it('a tool with a reserved name gets another name', () => {
-    const codec = createNameCodec(['search'], FUNCTION_NAME_RULE, ['search']);
-    expect(codec.encode('search')).toMatch(/^search_[0-9a-f]{8}$/);
-    expect(codec.decode('search')).toBeUndefined();
-  });
+it('a tool with a reserved name gets another name', () => {
+  const codec = createNameCodec(['search'], FUNCTION_NAME_RULE, ['search']);
+  expect(codec.encode('search')).toMatch(/^search_[0-9a-f]{8}$/);
+  expect(codec.decode('search')).toBeUndefined();
 });

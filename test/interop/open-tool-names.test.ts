@@ -6,7 +6,7 @@ import {
   type ModelMessage,
   type UIMessage,
 } from 'ai';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { z } from 'zod';
 import {
   defineTool,
@@ -175,83 +175,82 @@ const CONVERSATIONS: readonly (readonly [framework: string, messages: readonly u
   ],
 ];
 
-describe('openToolNames', () => {
-  it.each(CONVERSATIONS)('returns the tools of calls without results in %s', (_, messages) => {
+it.each(CONVERSATIONS)(
+  'openToolNames returns the tools of calls without results in %s',
+  (_, messages) => {
     expect(openToolNames(messages, shop().registry)).toEqual(['orders.refund']);
-  });
+  },
+);
 
-  it("ignores unknown names, calls inside results, and values that aren't messages", () => {
-    const call = { type: 'tool_use', id: 'x', name: REFUND };
-    const messages = [
-      null,
-      'text',
-      { role: 'assistant', content: [{ type: 'tool_use', id: 'y', name: 'gone' }, null] },
-      { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'y', content: [call] }, call] },
-    ];
-    expect(openToolNames(messages, shop().registry)).toEqual([]);
-  });
-
-  it('keeps a tool whose call was approved, so that it runs with another selection', async () => {
-    const { registry, refunds } = shop();
-    const executor = new ToolExecutor({ registry });
-    const toolsFor = (text: string, messages: readonly unknown[]) =>
-      toAISDKTools(
-        selectTools(registry, { text, maxTools: 1, include: openToolNames(messages, registry) }),
-        { executor, conversationId: 'c' },
-      );
-    const messages: ModelMessage[] = [{ role: 'user', content: 'Refund order 7' }];
-    const first = await generateText({
-      model: aiModel([['b', REFUND, { order: 7 }]]),
-      tools: toolsFor('Refund order 7', messages),
-      messages,
-    });
-    const request = first.content.find((part) => part.type === 'tool-approval-request')!;
-    messages.push(...first.response.messages, {
-      role: 'tool',
-      content: [{ type: 'tool-approval-response', approvalId: request.approvalId, approved: true }],
-    });
-    const tools = toolsFor('What is the weather?', messages);
-    expect(Object.keys(tools).sort()).toEqual([REFUND, 'weather']);
-    const second = await generateText({ model: aiModel('Done.'), tools, messages });
-    expect([second.text, refunds]).toEqual(['Done.', [{ order: 7 }]]);
-    messages.push(...second.response.messages);
-    expect(openToolNames(messages, registry)).toEqual([]);
-  });
-
-  it('reads the messages that the AI SDK creates from UI messages', async () => {
-    const messages: UIMessage[] = [
-      {
-        id: '1',
-        role: 'assistant',
-        parts: [
-          {
-            type: 'dynamic-tool',
-            toolName: REFUND,
-            toolCallId: 'b',
-            state: 'approval-responded',
-            input: { order: 7 },
-            approval: { id: 'q', approved: true },
-          },
-        ],
-      },
-    ];
-    expect(openToolNames(await convertToModelMessages(messages), shop().registry)).toEqual([
-      'orders.refund',
-    ]);
-  });
+it("openToolNames ignores unknown names, calls inside results, and values that aren't messages", () => {
+  const call = { type: 'tool_use', id: 'x', name: REFUND };
+  const messages = [
+    null,
+    'text',
+    { role: 'assistant', content: [{ type: 'tool_use', id: 'y', name: 'gone' }, null] },
+    { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'y', content: [call] }, call] },
+  ];
+  expect(openToolNames(messages, shop().registry)).toEqual([]);
 });
 
-describe('stopOnHalt', () => {
-  it('ends the loop after a step in which a tool halted, and only then', async () => {
-    const { registry } = shop();
-    const run = (name: string) =>
-      generateText({
-        model: aiModel([['1', name, {}]], 'Anything else?'),
-        tools: toAISDKTools(registry, { executor: new ToolExecutor({ registry }) }),
-        prompt: 'Bye',
-        stopWhen: [stepCountIs(5), stopOnHalt()],
-      });
-    expect((await run('goodbye')).steps).toHaveLength(1);
-    expect((await run('weather')).steps).toHaveLength(2);
+it('openToolNames keeps a tool whose call was approved, so that it runs with another selection', async () => {
+  const { registry, refunds } = shop();
+  const executor = new ToolExecutor({ registry });
+  const toolsFor = (text: string, messages: readonly unknown[]) =>
+    toAISDKTools(
+      selectTools(registry, { text, maxTools: 1, include: openToolNames(messages, registry) }),
+      { executor, conversationId: 'c' },
+    );
+  const messages: ModelMessage[] = [{ role: 'user', content: 'Refund order 7' }];
+  const first = await generateText({
+    model: aiModel([['b', REFUND, { order: 7 }]]),
+    tools: toolsFor('Refund order 7', messages),
+    messages,
   });
+  const request = first.content.find((part) => part.type === 'tool-approval-request')!;
+  messages.push(...first.response.messages, {
+    role: 'tool',
+    content: [{ type: 'tool-approval-response', approvalId: request.approvalId, approved: true }],
+  });
+  const tools = toolsFor('What is the weather?', messages);
+  expect(Object.keys(tools).sort()).toEqual([REFUND, 'weather']);
+  const second = await generateText({ model: aiModel('Done.'), tools, messages });
+  expect([second.text, refunds]).toEqual(['Done.', [{ order: 7 }]]);
+  messages.push(...second.response.messages);
+  expect(openToolNames(messages, registry)).toEqual([]);
+});
+
+it('openToolNames reads the messages that the AI SDK creates from UI messages', async () => {
+  const messages: UIMessage[] = [
+    {
+      id: '1',
+      role: 'assistant',
+      parts: [
+        {
+          type: 'dynamic-tool',
+          toolName: REFUND,
+          toolCallId: 'b',
+          state: 'approval-responded',
+          input: { order: 7 },
+          approval: { id: 'q', approved: true },
+        },
+      ],
+    },
+  ];
+  expect(openToolNames(await convertToModelMessages(messages), shop().registry)).toEqual([
+    'orders.refund',
+  ]);
+});
+
+it('stopOnHalt ends the loop after a step in which a tool halted, and only then', async () => {
+  const { registry } = shop();
+  const run = (name: string) =>
+    generateText({
+      model: aiModel([['1', name, {}]], 'Anything else?'),
+      tools: toAISDKTools(registry, { executor: new ToolExecutor({ registry }) }),
+      prompt: 'Bye',
+      stopWhen: [stepCountIs(5), stopOnHalt()],
+    });
+  expect((await run('goodbye')).steps).toHaveLength(1);
+  expect((await run('weather')).steps).toHaveLength(2);
 });

@@ -7,20 +7,11 @@ import { createInterface } from 'node:readline';
 import { expect, it, onTestFinished } from 'vitest';
 import { createMcpServer } from '../../src/mcp/server/create-mcp-server.js';
 import { ROOT } from '../programs.js';
+import { INITIALIZE } from './server-clients.js';
 import { sampleRegistry } from './server-tools.js';
 
 const PROXY = readFileSync(join(ROOT, 'docs/examples/tls-proxy.mjs'), 'utf8');
 const HOST = 'tools.example';
-const INITIALIZE = {
-  jsonrpc: '2.0',
-  id: 1,
-  method: 'initialize',
-  params: {
-    protocolVersion: '2025-11-25',
-    capabilities: {},
-    clientInfo: { name: 'raw', version: '1' },
-  },
-};
 
 interface Answered {
   readonly status: number | undefined;

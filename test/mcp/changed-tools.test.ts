@@ -9,7 +9,7 @@ import {
 import type { McpDiscoveryOptions } from '../../src/mcp.js';
 import type { McpDiscovery } from '../../src/mcp/discovery/mcp-discovery.js';
 import { ManualClock } from '../../src/testing.js';
-import { discover, rawTool } from './servers/start.js';
+import { rawTool, listed } from './servers/start.js';
 import { overHttp, overStdio, type SwappingServer } from './servers/swapping-server.js';
 
 const SHOWS = rawTool('price', {
@@ -107,8 +107,7 @@ async function setUp(
   { settings = {}, tool = 'mcp.bank.price', executorOf }: Way,
   options: Partial<McpDiscoveryOptions> = {},
 ) {
-  const discovery = discover({ mcpServers: { bank: { ...server.start, ...settings } } }, options);
-  await discovery.refresh();
+  const discovery = await listed({ bank: { ...server.start, ...settings } }, options);
   const executor = executorOf === undefined ? executorOver(discovery) : await executorOf(discovery);
   return {
     discovery,
@@ -164,88 +163,84 @@ describe.each(WAYS)('changed tools $name', (way) => {
   );
 });
 
-describe('servers that announce changes', () => {
-  it('cause a call to be rejected if they announce a change while they list their tools for that call', async () => {
-    const server = overStdio('modern', SHOWS);
+it('servers that announce changes cause a call to be rejected if they announce a change while they list their tools for that call', async () => {
+  const server = overStdio('modern', SHOWS);
+  const { executor, tool, hearChange } = await setUp(server, WAYS[1]!);
+  server.duringNextListing(() => {
+    server.list(TRANSFERS);
+    server.tellChange();
+  });
+  const heard = hearChange();
+  server.tellChange();
+  await heard;
+  expect(await executor.execute(callOf(tool))).toMatchObject({ code: 'TOOL_CHANGED' });
+  expect(server.calls()).toEqual([]);
+});
+
+it.each(SERVERS.filter(([name]) => !name.includes('without sessions')))(
+  'servers that announce changes cause calls to be rejected after the change, even before the new listing is read (server %s)',
+  async (_, serverOf) => {
+    const server = await serverOf();
     const { executor, tool, hearChange } = await setUp(server, WAYS[1]!);
-    server.duringNextListing(() => {
-      server.list(TRANSFERS);
-      server.tellChange();
-    });
+    expect(await executor.execute(callOf(tool))).toMatchObject({ status: 'ok' });
+    server.list(TRANSFERS);
     const heard = hearChange();
     server.tellChange();
     await heard;
     expect(await executor.execute(callOf(tool))).toMatchObject({ code: 'TOOL_CHANGED' });
+    expect(await executor.execute(callOf(tool))).toMatchObject({ status: 'approval_required' });
+    expect(server.calls()).toEqual(['price']);
+  },
+);
+
+it.each(SERVERS.filter(([name]) => !name.includes('without sessions')))(
+  'servers that announce changes cause a call to be rejected if they announce a change while the user is asked for approval (server %s)',
+  async (_, serverOf) => {
+    const server = await serverOf();
+    const { discovery, tool, hearChange } = await setUp(server, WAYS[0]!);
+    let asked = 0;
+    const executor = executorOver(discovery, {
+      confirm: async () => {
+        asked += 1;
+        if (asked > 1) return true;
+        server.list(TRANSFERS);
+        const heard = hearChange();
+        server.tellChange();
+        await heard;
+        return true;
+      },
+    });
+    expect(await executor.execute(callOf(tool))).toMatchObject({ code: 'TOOL_CHANGED' });
     expect(server.calls()).toEqual([]);
+    expect(await executor.execute(callOf(tool))).toMatchObject({ status: 'ok' });
+    expect([asked, server.calls()]).toEqual([2, ['price']]);
+  },
+);
+
+it("servers that don't announce changes are listed again before each call that may change something", async () => {
+  const server = await overHttp('silent', SHOWS);
+  const { executor, tool } = await setUp(server, WAYS[0]!);
+  const asked = await executor.execute(callOf(tool));
+  if (asked.status !== 'approval_required') throw new Error(asked.status);
+  server.list(TRANSFERS);
+  await executor.approve(asked.pending);
+  expect(await executor.execute({ ...callOf(tool), id: asked.callId })).toMatchObject({
+    code: 'TOOL_CHANGED',
   });
-
-  it.each(SERVERS.filter(([name]) => !name.includes('without sessions')))(
-    'cause calls to be rejected after the change, even before the new listing is read (server %s)',
-    async (_, serverOf) => {
-      const server = await serverOf();
-      const { executor, tool, hearChange } = await setUp(server, WAYS[1]!);
-      expect(await executor.execute(callOf(tool))).toMatchObject({ status: 'ok' });
-      server.list(TRANSFERS);
-      const heard = hearChange();
-      server.tellChange();
-      await heard;
-      expect(await executor.execute(callOf(tool))).toMatchObject({ code: 'TOOL_CHANGED' });
-      expect(await executor.execute(callOf(tool))).toMatchObject({ status: 'approval_required' });
-      expect(server.calls()).toEqual(['price']);
-    },
-  );
-
-  it.each(SERVERS.filter(([name]) => !name.includes('without sessions')))(
-    'cause a call to be rejected if they announce a change while the user is asked for approval (server %s)',
-    async (_, serverOf) => {
-      const server = await serverOf();
-      const { discovery, tool, hearChange } = await setUp(server, WAYS[0]!);
-      let asked = 0;
-      const executor = executorOver(discovery, {
-        confirm: async () => {
-          asked += 1;
-          if (asked > 1) return true;
-          server.list(TRANSFERS);
-          const heard = hearChange();
-          server.tellChange();
-          await heard;
-          return true;
-        },
-      });
-      expect(await executor.execute(callOf(tool))).toMatchObject({ code: 'TOOL_CHANGED' });
-      expect(server.calls()).toEqual([]);
-      expect(await executor.execute(callOf(tool))).toMatchObject({ status: 'ok' });
-      expect([asked, server.calls()]).toEqual([2, ['price']]);
-    },
-  );
+  expect(server.calls()).toEqual([]);
 });
 
-describe("servers that don't announce changes", () => {
-  it('are listed again before each call that may change something', async () => {
-    const server = await overHttp('silent', SHOWS);
-    const { executor, tool } = await setUp(server, WAYS[0]!);
-    const asked = await executor.execute(callOf(tool));
-    if (asked.status !== 'approval_required') throw new Error(asked.status);
-    server.list(TRANSFERS);
-    await executor.approve(asked.pending);
-    expect(await executor.execute({ ...callOf(tool), id: asked.callId })).toMatchObject({
-      code: 'TOOL_CHANGED',
-    });
-    expect(server.calls()).toEqual([]);
-  });
-
-  it('are listed again before a readonly call if the listing is too old', async () => {
-    const clock = new ManualClock();
-    const server = await overHttp('silent', SHOWS);
-    const way = { ...WAYS[1]!, settings: { trusted: true, health_check_interval: 60 } };
-    const { executor, tool } = await setUp(server, way, { clock });
-    server.list(TRANSFERS);
-    clock.advance(59_000);
-    expect(await executor.execute(callOf(tool))).toMatchObject({ status: 'ok' });
-    clock.advance(1_000);
-    expect(await executor.execute(callOf(tool))).toMatchObject({ code: 'TOOL_CHANGED' });
-    expect(server.calls()).toEqual(['price']);
-  });
+it("servers that don't announce changes are listed again before a readonly call if the listing is too old", async () => {
+  const clock = new ManualClock();
+  const server = await overHttp('silent', SHOWS);
+  const way = { ...WAYS[1]!, settings: { trusted: true, health_check_interval: 60 } };
+  const { executor, tool } = await setUp(server, way, { clock });
+  server.list(TRANSFERS);
+  clock.advance(59_000);
+  expect(await executor.execute(callOf(tool))).toMatchObject({ status: 'ok' });
+  clock.advance(1_000);
+  expect(await executor.execute(callOf(tool))).toMatchObject({ code: 'TOOL_CHANGED' });
+  expect(server.calls()).toEqual(['price']);
 });
 
 it("a call is rejected if its tool's settings have changed", async () => {

@@ -13,7 +13,7 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { WebSocketServer, type WebSocket } from 'ws';
 import { ToolError } from '../../src/index.js';
 import { IN_PROCESS_PACKAGES } from './servers/in-process.js';
-import { Demo, discover, namesOf, NetworkServer, official } from './servers/start.js';
+import { Demo, discover, namesOf, NetworkServer, official, listed } from './servers/start.js';
 
 const open: { close: () => unknown }[] = [];
 afterAll(() => open.forEach((each) => each.close()));
@@ -23,67 +23,58 @@ const missing = (name: string) => () =>
     new ToolError('MISSING_PACKAGE', `expected the package ${name}; run: npm install ${name}`),
   );
 
-describe('stdio servers', () => {
-  it('a stdio server is discovered, called, and stopped', async () => {
-    const discovery = discover({ mcpServers: { everything: official('everything') } });
-    await discovery.refresh();
-    expect(namesOf(discovery)).toContain('mcp.everything.echo');
-    expect(discovery.status()).toMatchObject([{ era: 'legacy', server: 'everything', tools: 12 }]);
-    expect(await discovery.callTool('everything', 'echo', { message: 'hi' }, {})).toMatchObject({
-      status: 'ok',
-      value: 'Echo: hi',
-    });
-    expect(
-      await discovery.callTool(
-        'everything',
-        'get-structured-content',
-        { location: 'New York' },
-        {},
-      ),
-    ).toMatchObject({ value: { conditions: 'Cloudy' } });
-    const image = (await discovery.callTool('everything', 'get-tiny-image', {}, {})) as {
-      value: string;
-      content: readonly object[];
-    };
-    expect(image.value).toMatch(/^Here's the image/);
-    expect(image.content).toMatchObject([
-      { type: 'text' },
-      { type: 'image', mediaType: 'image/png' },
-      { type: 'text' },
-    ]);
-    await discovery.close();
-    expect(discovery.status()).toMatchObject([{ state: 'closed', tools: 0 }]);
+it('a stdio server is discovered, called, and stopped', async () => {
+  const discovery = await listed({ everything: official('everything') });
+  expect(namesOf(discovery)).toContain('mcp.everything.echo');
+  expect(discovery.status()).toMatchObject([{ era: 'legacy', server: 'everything', tools: 12 }]);
+  expect(await discovery.callTool('everything', 'echo', { message: 'hi' }, {})).toMatchObject({
+    status: 'ok',
+    value: 'Echo: hi',
   });
+  expect(
+    await discovery.callTool('everything', 'get-structured-content', { location: 'New York' }, {}),
+  ).toMatchObject({ value: { conditions: 'Cloudy' } });
+  const image = (await discovery.callTool('everything', 'get-tiny-image', {}, {})) as {
+    value: string;
+    content: readonly object[];
+  };
+  expect(image.value).toMatch(/^Here's the image/);
+  expect(image.content).toMatchObject([
+    { type: 'text' },
+    { type: 'image', mediaType: 'image/png' },
+    { type: 'text' },
+  ]);
+  await discovery.close();
+  expect(discovery.status()).toMatchObject([{ state: 'closed', tools: 0 }]);
+});
 
-  it('a stdio server gets only the variables from its settings and a few harmless variables', async () => {
-    const demo = new Demo('environment');
-    const env = { ...process.env, TOKEN: 'abc', SECRET_OF_THE_PROGRAM: 'xyz' };
-    process.env['SECRET_OF_THE_PROCESS'] = 'xyz';
-    const discovery = discover(
-      { mcpServers: { demo: { ...demo.process, env: { API_TOKEN: 'Bearer ${TOKEN}' } } } },
-      { env },
-    );
-    const { value } = (await discovery.callTool('demo', 'environment', {}, {})) as {
-      value: Record<string, string>;
-    };
-    delete process.env['SECRET_OF_THE_PROCESS'];
-    expect(value['API_TOKEN']).toBe('Bearer abc');
-    expect(value['PATH']).toBeDefined();
-    expect(Object.values(value)).not.toContain('xyz');
-  });
+it('a stdio server gets only the variables from its settings and a few harmless variables', async () => {
+  const demo = new Demo('environment');
+  const env = { ...process.env, TOKEN: 'abc', SECRET_OF_THE_PROGRAM: 'xyz' };
+  process.env['SECRET_OF_THE_PROCESS'] = 'xyz';
+  const discovery = discover(
+    { mcpServers: { demo: { ...demo.process, env: { API_TOKEN: 'Bearer ${TOKEN}' } } } },
+    { env },
+  );
+  const { value } = (await discovery.callTool('demo', 'environment', {}, {})) as {
+    value: Record<string, string>;
+  };
+  delete process.env['SECRET_OF_THE_PROCESS'];
+  expect(value['API_TOKEN']).toBe('Bearer abc');
+  expect(value['PATH']).toBeDefined();
+  expect(Object.values(value)).not.toContain('xyz');
+});
 
-  it("a command that doesn't exist is reported without its path", async () => {
-    const discovery = discover({ mcpServers: { none: { command: '/private/no-such-program' } } });
-    await discovery.refresh();
-    expect(discovery.findings()).toMatchObject([
-      {
-        kind: 'unreachable',
-        server: 'none',
-        message: expect.stringContaining('its command or folder doesn') as string,
-      },
-    ]);
-    expect(JSON.stringify(discovery.findings())).not.toContain('private');
-  });
+it("a command that doesn't exist is reported without its path", async () => {
+  const discovery = await listed({ none: { command: '/private/no-such-program' } });
+  expect(discovery.findings()).toMatchObject([
+    {
+      kind: 'unreachable',
+      server: 'none',
+      message: expect.stringContaining('its command or folder doesn') as string,
+    },
+  ]);
+  expect(JSON.stringify(discovery.findings())).not.toContain('private');
 });
 
 describe.each(['streamableHttp', 'sse'] as const)('servers over %s', (kind) => {
@@ -128,8 +119,7 @@ describe.each(['streamableHttp', 'sse'] as const)('servers over %s', (kind) => {
 
 it('a server that lost its session in a restart is called in a new session', async () => {
   const server = await NetworkServer.start('streamableHttp');
-  const discovery = discover({ mcpServers: { remote: { url: server.url } } });
-  await discovery.refresh();
+  const discovery = await listed({ remote: { url: server.url } });
   await server.kill();
   await server.start();
   expect(await discovery.callTool('remote', 'echo', { message: 'again' }, {})).toMatchObject({
@@ -137,62 +127,57 @@ it('a server that lost its session in a restart is called in a new session', asy
   });
 });
 
-describe('2026-protocol servers over HTTP', () => {
-  async function serveHttp() {
-    const seen: { authorization: string | undefined }[] = [];
-    const names = ['one'];
-    const handler = createMcpHandler(() => {
-      const server = new McpServer(
-        { name: 'modern', version: '1' },
-        { capabilities: { tools: { listChanged: true } } },
-      );
-      for (const name of names)
-        server.registerTool(name, { description: 'Does it' }, () => ({
-          content: [{ type: 'text', text: name }],
-        }));
-      return server;
-    });
-    const listener = getRequestListener((request) => {
-      seen.push({ authorization: request.headers.get('authorization') ?? undefined });
-      return handler.fetch(request);
-    });
-    const server = createServer((request, response) => void listener(request, response)).listen(
-      0,
-      '127.0.0.1',
+async function serveHttp() {
+  const seen: { authorization: string | undefined }[] = [];
+  const names = ['one'];
+  const handler = createMcpHandler(() => {
+    const server = new McpServer(
+      { name: 'modern', version: '1' },
+      { capabilities: { tools: { listChanged: true } } },
     );
-    open.push(closing(server));
-    await once(server, 'listening');
-    return {
-      url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`,
-      seen,
-      names,
-      handler,
-    };
-  }
-
-  it('are called with the configured headers, and their change notifications are received', async () => {
-    const { url, seen, names, handler } = await serveHttp();
-    const discovery = discover(
-      { mcpServers: { modern: { url, headers: { Authorization: 'Bearer ${TOKEN}' } } } },
-      { env: { TOKEN: 'abc' } },
-    );
-    await discovery.refresh();
-    expect(discovery.status()).toMatchObject([{ era: 'modern', state: 'ready' }]);
-    expect(await discovery.callTool('modern', 'one', {}, {})).toMatchObject({ value: 'one' });
-    expect(new Set(seen.map(({ authorization }) => authorization))).toEqual(
-      new Set(['Bearer abc']),
-    );
-    const changed = new Promise((resolve) => discovery.onChange(resolve));
-    names.push('two');
-    handler.notify.toolsChanged();
-    expect(await changed).toEqual({
-      server: 'modern',
-      added: ['mcp.modern.two'],
-      edited: [],
-      removed: [],
-    });
-    expect(await discovery.check('modern', new AbortController().signal)).toBe(true);
+    for (const name of names)
+      server.registerTool(name, { description: 'Does it' }, () => ({
+        content: [{ type: 'text', text: name }],
+      }));
+    return server;
   });
+  const listener = getRequestListener((request) => {
+    seen.push({ authorization: request.headers.get('authorization') ?? undefined });
+    return handler.fetch(request);
+  });
+  const server = createServer((request, response) => void listener(request, response)).listen(
+    0,
+    '127.0.0.1',
+  );
+  open.push(closing(server));
+  await once(server, 'listening');
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`,
+    seen,
+    names,
+    handler,
+  };
+}
+
+it('2026-protocol servers over HTTP are called with the configured headers, and their change notifications are received', async () => {
+  const { url, seen, names, handler } = await serveHttp();
+  const discovery = await listed(
+    { modern: { url, headers: { Authorization: 'Bearer ${TOKEN}' } } },
+    { env: { TOKEN: 'abc' } },
+  );
+  expect(discovery.status()).toMatchObject([{ era: 'modern', state: 'ready' }]);
+  expect(await discovery.callTool('modern', 'one', {}, {})).toMatchObject({ value: 'one' });
+  expect(new Set(seen.map(({ authorization }) => authorization))).toEqual(new Set(['Bearer abc']));
+  const changed = new Promise((resolve) => discovery.onChange(resolve));
+  names.push('two');
+  handler.notify.toolsChanged();
+  expect(await changed).toEqual({
+    server: 'modern',
+    added: ['mcp.modern.two'],
+    edited: [],
+    removed: [],
+  });
+  expect(await discovery.check('modern', new AbortController().signal)).toBe(true);
 });
 
 it.each([
@@ -252,105 +237,96 @@ it.each([
   },
 );
 
-describe('WebSocket servers', () => {
-  /** A minimal WebSocket server. */
-  class SocketTransport implements Transport {
-    onmessage?: (message: JSONRPCMessage) => void;
-    onclose?: () => void;
-    readonly #socket: WebSocket;
+/** A minimal WebSocket server. */
+class SocketTransport implements Transport {
+  onmessage?: (message: JSONRPCMessage) => void;
+  onclose?: () => void;
+  readonly #socket: WebSocket;
 
-    constructor(socket: WebSocket) {
-      this.#socket = socket;
-    }
-
-    async start(): Promise<void> {
-      this.#socket.on('message', (data) =>
-        this.onmessage?.(JSON.parse((data as Buffer).toString()) as JSONRPCMessage),
-      );
-      this.#socket.on('close', () => this.onclose?.());
-    }
-
-    async send(message: JSONRPCMessage): Promise<void> {
-      this.#socket.send(JSON.stringify(message));
-    }
-
-    async close(): Promise<void> {
-      this.#socket.close();
-    }
+  constructor(socket: WebSocket) {
+    this.#socket = socket;
   }
 
-  async function serveSockets() {
-    const sockets = new WebSocketServer({
-      port: 0,
-      host: '127.0.0.1',
-      handleProtocols: () => 'mcp',
-    });
-    open.push(sockets);
-    const headers: unknown[] = [];
-    const connected: WebSocket[] = [];
-    sockets.on('connection', (socket, request) => {
-      headers.push(request.headers['x-key']);
-      connected.push(socket);
-      const factory = () => {
-        const server = new McpServer({ name: 'socket', version: '1' });
-        server.registerTool('hello', { description: 'Says hello' }, () => ({
-          content: [{ type: 'text', text: 'hello' }],
-        }));
-        server.registerTool('leave', { description: 'Hangs up' }, () => {
-          socket.terminate();
-          return new Promise(() => {});
-        });
-        server.registerTool('shout', { description: 'Says much' }, () => ({
-          content: [{ type: 'text', text: 'x'.repeat(17 * 2 ** 20) }],
-        }));
-        return server;
-      };
-      serveStdio(factory, { transport: new SocketTransport(socket) });
-    });
-    await once(sockets, 'listening');
-    return { url: `ws://127.0.0.1:${(sockets.address() as AddressInfo).port}`, headers, connected };
+  async start(): Promise<void> {
+    this.#socket.on('message', (data) =>
+      this.onmessage?.(JSON.parse((data as Buffer).toString()) as JSONRPCMessage),
+    );
+    this.#socket.on('close', () => this.onclose?.());
   }
 
-  it('a WebSocket server gets the configured headers, is called, and is reconnected after it closed the connection', async () => {
-    const { url, headers, connected } = await serveSockets();
-    const discovery = discover(
-      { mcpServers: { socket: { url, headers: { 'X-Key': '${KEY}' } } } },
-      { env: { KEY: 'k' } },
-    );
-    await discovery.refresh();
-    expect(namesOf(discovery)).toEqual([
-      'mcp.socket.hello',
-      'mcp.socket.leave',
-      'mcp.socket.shout',
-    ]);
-    expect(await discovery.callTool('socket', 'hello', {}, {})).toMatchObject({ value: 'hello' });
-    await expect(discovery.callTool('socket', 'leave', {}, {})).rejects.toThrow(
-      'ConnectionLostError',
-    );
-    expect(await discovery.callTool('socket', 'hello', {}, {})).toMatchObject({ value: 'hello' });
-    expect(headers).toEqual(['k', 'k']);
-    await expect(discovery.callTool('socket', 'shout', {}, {})).rejects.toThrow(
-      'ConnectionLostError',
-    );
-    expect(await discovery.callTool('socket', 'hello', {}, {})).toMatchObject({ value: 'hello' });
-    await discovery.close();
-    for (const socket of connected)
-      if (socket.readyState !== socket.CLOSED) await once(socket, 'close');
-  });
+  async send(message: JSONRPCMessage): Promise<void> {
+    this.#socket.send(JSON.stringify(message));
+  }
 
-  it('a WebSocket URL where no server is listening is reported', async () => {
-    const discovery = discover({ mcpServers: { socket: { url: 'ws://127.0.0.1:1' } } });
-    await discovery.refresh();
-    expect(discovery.status()).toMatchObject([
-      { reason: 'nothing is listening at its address (ECONNREFUSED)' },
-    ]);
+  async close(): Promise<void> {
+    this.#socket.close();
+  }
+}
+
+async function serveSockets() {
+  const sockets = new WebSocketServer({
+    port: 0,
+    host: '127.0.0.1',
+    handleProtocols: () => 'mcp',
   });
+  open.push(sockets);
+  const headers: unknown[] = [];
+  const connected: WebSocket[] = [];
+  sockets.on('connection', (socket, request) => {
+    headers.push(request.headers['x-key']);
+    connected.push(socket);
+    const factory = () => {
+      const server = new McpServer({ name: 'socket', version: '1' });
+      server.registerTool('hello', { description: 'Says hello' }, () => ({
+        content: [{ type: 'text', text: 'hello' }],
+      }));
+      server.registerTool('leave', { description: 'Hangs up' }, () => {
+        socket.terminate();
+        return new Promise(() => {});
+      });
+      server.registerTool('shout', { description: 'Says much' }, () => ({
+        content: [{ type: 'text', text: 'x'.repeat(17 * 2 ** 20) }],
+      }));
+      return server;
+    };
+    serveStdio(factory, { transport: new SocketTransport(socket) });
+  });
+  await once(sockets, 'listening');
+  return { url: `ws://127.0.0.1:${(sockets.address() as AddressInfo).port}`, headers, connected };
+}
+
+it('a WebSocket server gets the configured headers, is called, and is reconnected after it closed the connection', async () => {
+  const { url, headers, connected } = await serveSockets();
+  const discovery = await listed(
+    { socket: { url, headers: { 'X-Key': '${KEY}' } } },
+    { env: { KEY: 'k' } },
+  );
+  expect(namesOf(discovery)).toEqual(['mcp.socket.hello', 'mcp.socket.leave', 'mcp.socket.shout']);
+  expect(await discovery.callTool('socket', 'hello', {}, {})).toMatchObject({ value: 'hello' });
+  await expect(discovery.callTool('socket', 'leave', {}, {})).rejects.toThrow(
+    'ConnectionLostError',
+  );
+  expect(await discovery.callTool('socket', 'hello', {}, {})).toMatchObject({ value: 'hello' });
+  expect(headers).toEqual(['k', 'k']);
+  await expect(discovery.callTool('socket', 'shout', {}, {})).rejects.toThrow(
+    'ConnectionLostError',
+  );
+  expect(await discovery.callTool('socket', 'hello', {}, {})).toMatchObject({ value: 'hello' });
+  await discovery.close();
+  for (const socket of connected)
+    if (socket.readyState !== socket.CLOSED) await once(socket, 'close');
+});
+
+it('a WebSocket URL where no server is listening is reported', async () => {
+  const discovery = await listed({ socket: { url: 'ws://127.0.0.1:1' } });
+  expect(discovery.status()).toMatchObject([
+    { reason: 'nothing is listening at its address (ECONNREFUSED)' },
+  ]);
 });
 
 it('an address that ends in /sse and has no type is tried with the older transport', async () => {
   const { url } = await NetworkServer.start('sse');
-  const discovery = discover({ mcpServers: { old: { url } } });
-  await discovery.refresh();
+  const discovery = await listed({ old: { url } });
   expect(discovery.status()).toMatchObject([{ era: 'legacy' }]);
   expect(namesOf(discovery)).toContain('mcp.old.echo');
 });

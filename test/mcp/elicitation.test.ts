@@ -5,7 +5,7 @@ import type { OnElicit } from '../../src/mcp/connection/elicitation.js';
 import { ManualClock } from '../../src/testing.js';
 import { signalled } from './server-clients.js';
 import { IN_PROCESS_PACKAGES } from './servers/in-process.js';
-import { Demo, discover, official, rawTool } from './servers/start.js';
+import { Demo, official, rawTool, listed } from './servers/start.js';
 
 const closing: (() => unknown)[] = [];
 afterAll(() => Promise.all(closing.map((close) => close())));
@@ -23,8 +23,7 @@ async function asking(
   onElicit: OnElicit,
   isRouted = false,
 ) {
-  const discovery = discover({ mcpServers: { asks: { ...start, ...reads } } }, { onElicit });
-  await discovery.refresh();
+  const discovery = await listed({ asks: { ...start, ...reads } }, { onElicit });
   const registry = new ToolMetadataRegistry();
   registry.registerAll(discovery.definitions());
   const clock = new ManualClock();
@@ -115,11 +114,7 @@ it('a call fails if the server asks more than ten questions', async () => {
     if (questions > 20) throw new Error('asked without end');
     return { action: 'accept', content: { name: 'Ada' } };
   };
-  const discovery = discover(
-    { mcpServers: { asks: { ...new Demo('ask').start, ...reads } } },
-    { onElicit },
-  );
-  await discovery.refresh();
+  const discovery = await listed({ asks: { ...new Demo('ask').start, ...reads } }, { onElicit });
   await expect(
     discovery.callTool('asks', 'ask', {}, { signal: new AbortController().signal }),
   ).rejects.toThrow();
@@ -167,8 +162,8 @@ it("a 2025-protocol server can't ask a user while two principals have calls runn
   const [near, far] = InMemoryTransport.createLinkedPair();
   await server.connect(far);
   let questions = 0;
-  const discovery = discover(
-    { mcpServers: { asks: { command: 'asks', ...reads } } },
+  const discovery = await listed(
+    { asks: { command: 'asks', ...reads } },
     {
       onElicit: async () => {
         questions += 1;
@@ -186,7 +181,6 @@ it("a 2025-protocol server can't ask a user while two principals have calls runn
       },
     },
   );
-  await discovery.refresh();
   const results = await Promise.all(
     ['ada', 'bob'].map((principal) => discovery.callTool('asks', 'ask', {}, { principal })),
   );

@@ -3,7 +3,7 @@ import { defineTool, ToolExecutor, ToolMetadataRegistry } from '../../src/index.
 import { createMcpServer, type McpServerOptions, type McpToolServer } from '../../src/mcp.js';
 import { Client, InMemoryTransport } from '@modelcontextprotocol/client';
 import { WAYS, type Elicited } from './server-clients.js';
-import { Demo, discover, official } from './servers/start.js';
+import { Demo, official, listed } from './servers/start.js';
 
 const reads = { access_mode: 'readonly', requires_consent: false, timeout_seconds: 30 };
 
@@ -12,11 +12,10 @@ async function gatewayTo(start: object): Promise<McpToolServer> {
   const registry = new ToolMetadataRegistry();
   const executor = new ToolExecutor({ registry });
   const server = createMcpServer(registry, { executor });
-  const discovery = discover(
-    { mcpServers: { asks: { ...start, ...reads } } },
+  const discovery = await listed(
+    { asks: { ...start, ...reads } },
     { onElicit: server.onElicit, elicitUrls: true },
   );
-  await discovery.refresh();
   registry.registerAll(discovery.definitions());
   onTestFinished(async () => {
     await server.close();
@@ -81,55 +80,53 @@ it.each(['auto', 'legacy'] as const)(
   },
 );
 
-describe('conversations over a gateway', () => {
-  const conversations = async (
-    open: (typeof WAYS)[number]['open'],
-    options: McpServerOptions = {},
-  ) => {
-    const registry = new ToolMetadataRegistry();
-    registry.register(
-      defineTool({
-        name: 'who',
-        description: 'Says in which conversation it runs',
-        inputSchema: { type: 'object' },
-        accessMode: 'readonly',
-        execute: (_: unknown, { conversationId }) => conversationId ?? 'none',
-      }),
-    );
-    const server = createMcpServer(registry, options);
-    onTestFinished(() => server.close());
-    const said = async () => {
-      const client = await open(server);
-      const [one, other] = [await client.call('who'), await client.call('who')];
-      return [one, other].map(({ content }) => JSON.stringify(content));
-    };
-    return [await said(), await said()].flat();
-  };
-
-  it.each(WAYS.filter(({ way }) => way !== 'SDK 2 clients (2026 protocol) over HTTP'))(
-    'all calls in one session share a conversation ($way)',
-    async ({ open }) => {
-      const [first, again, other] = await conversations(open);
-      expect(first).not.toContain('none');
-      expect(again).toBe(first);
-      expect(other).not.toBe(first);
-    },
+const conversations = async (
+  open: (typeof WAYS)[number]['open'],
+  options: McpServerOptions = {},
+) => {
+  const registry = new ToolMetadataRegistry();
+  registry.register(
+    defineTool({
+      name: 'who',
+      description: 'Says in which conversation it runs',
+      inputSchema: { type: 'object' },
+      accessMode: 'readonly',
+      execute: (_: unknown, { conversationId }) => conversationId ?? 'none',
+    }),
   );
+  const server = createMcpServer(registry, options);
+  onTestFinished(() => server.close());
+  const said = async () => {
+    const client = await open(server);
+    const [one, other] = [await client.call('who'), await client.call('who')];
+    return [one, other].map(({ content }) => JSON.stringify(content));
+  };
+  return [await said(), await said()].flat();
+};
 
-  it('without a session, calls use the conversation from the context option, or no conversation after a single warning', async () => {
-    const { open } = WAYS.find(({ way }) => way === 'SDK 2 clients (2026 protocol) over HTTP')!;
-    const told: unknown[] = [];
-    const onError = (error: unknown) => told.push(error);
-    expect(new Set(await conversations(open, { onError }))).toEqual(
-      new Set(['[{"type":"text","text":"none"}]']),
-    );
-    expect(told).toEqual([
-      expect.objectContaining({
-        message: expect.stringContaining('Return a conversationId from "context".') as string,
-      }),
-    ]);
-    const named = { context: () => ({ conversationId: 'c1' }), onError };
-    expect((await conversations(open, named))[0]).toContain('c1');
-    expect(told).toHaveLength(1);
-  });
+it.each(WAYS.filter(({ way }) => way !== 'SDK 2 clients (2026 protocol) over HTTP'))(
+  'all calls in one session share a conversation ($way)',
+  async ({ open }) => {
+    const [first, again, other] = await conversations(open);
+    expect(first).not.toContain('none');
+    expect(again).toBe(first);
+    expect(other).not.toBe(first);
+  },
+);
+
+it('without a session, calls use the conversation from the context option, or no conversation after a single warning', async () => {
+  const { open } = WAYS.find(({ way }) => way === 'SDK 2 clients (2026 protocol) over HTTP')!;
+  const told: unknown[] = [];
+  const onError = (error: unknown) => told.push(error);
+  expect(new Set(await conversations(open, { onError }))).toEqual(
+    new Set(['[{"type":"text","text":"none"}]']),
+  );
+  expect(told).toEqual([
+    expect.objectContaining({
+      message: expect.stringContaining('Return a conversationId from "context".') as string,
+    }),
+  ]);
+  const named = { context: () => ({ conversationId: 'c1' }), onError };
+  expect((await conversations(open, named))[0]).toContain('c1');
+  expect(told).toHaveLength(1);
 });

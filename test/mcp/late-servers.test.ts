@@ -10,7 +10,7 @@ import { defineTool, ToolMetadataRegistry } from '../../src/index.js';
 import type { McpDiscovery } from '../../src/mcp.js';
 import { ManualClock } from '../../src/testing.js';
 import { MCP_PACKAGES } from '../../src/mcp/connection/transports.js';
-import { Demo, discover, rawTool, temporaryFolder } from './servers/start.js';
+import { Demo, rawTool, temporaryFolder, listed } from './servers/start.js';
 
 /** Follows a discovery. Returns a promise for the next change. */
 function followed(discovery: McpDiscovery, registry = new ToolMetadataRegistry()) {
@@ -25,11 +25,10 @@ it('an HTTP server that starts after the discovery appears in a registry that fo
   const { port } = probe.address() as AddressInfo;
   await new Promise((resolve) => probe.close(resolve));
   const clock = new ManualClock();
-  const discovery = discover(
-    { mcpServers: { late: { url: `http://127.0.0.1:${port}/mcp` } } },
+  const discovery = await listed(
+    { late: { url: `http://127.0.0.1:${port}/mcp` } },
     { clock, random: () => 0.5 },
   );
-  await discovery.refresh();
   expect(discovery.status()).toMatchObject([
     { state: 'backing-off', reason: expect.stringContaining('ECONNREFUSED') as string },
   ]);
@@ -55,11 +54,10 @@ it('an HTTP server that starts after the discovery appears in a registry that fo
 it('a stdio server whose command is installed later appears in a registry that follows it', async () => {
   const command = join(temporaryFolder(), 'server.sh');
   const clock = new ManualClock();
-  const discovery = discover(
-    { mcpServers: { late: { command } } },
+  const discovery = await listed(
+    { late: { command } },
     { clock, random: () => 0.5, packages: MCP_PACKAGES },
   );
-  await discovery.refresh();
   expect(discovery.status()).toMatchObject([
     { reason: "its command or folder doesn't exist (ENOENT)" },
   ]);
@@ -75,11 +73,7 @@ it('a stdio server whose command is installed later appears in a registry that f
 
 it('nobody tries a failed server again if nobody follows the discovery', async () => {
   const clock = new ManualClock();
-  const discovery = discover(
-    { mcpServers: { gone: { url: 'http://127.0.0.1:1/mcp' } } },
-    { clock },
-  );
-  await discovery.refresh();
+  const discovery = await listed({ gone: { url: 'http://127.0.0.1:1/mcp' } }, { clock });
   const { failures } = discovery.status()[0]!;
   clock.advance(3_600_000);
   expect(discovery.status()).toMatchObject([{ state: 'failed', failures }]);
@@ -87,8 +81,7 @@ it('nobody tries a failed server again if nobody follows the discovery', async (
 
 it("a registry's own tools keep their names while a discovery is followed, and server changes are taken over", async () => {
   const demo = new Demo('read', 'mine');
-  const discovery = discover({ mcpServers: { demo: demo.start } });
-  await discovery.refresh();
+  const discovery = await listed({ demo: demo.start });
   const registry = new ToolMetadataRegistry();
   const own = { description: 'Own', inputSchema: { type: 'object' } } as const;
   registry.register(defineTool({ ...own, name: 'mcp.demo.mine', execute: () => 'own' }));

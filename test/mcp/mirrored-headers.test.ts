@@ -1,7 +1,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { AccessMode, defineTool, ToolMetadataRegistry } from '../../src/index.js';
 import { createMcpServer } from '../../src/mcp.js';
-import { discover, namesOf, rawTool } from './servers/start.js';
+import { namesOf, rawTool, listed } from './servers/start.js';
 import { overHttp } from './servers/swapping-server.js';
 
 const withProperty = (name: string, property: object, more: object = {}) =>
@@ -37,8 +37,7 @@ const WRONG = [
 
 it('on a 2026-protocol HTTP connection, a tool with an invalid x-mcp-header is reported and skipped', async () => {
   const server = await overHttp('modern', GOOD, NESTED, ...WRONG);
-  const discovery = discover({ mcpServers: { cloud: server.start } });
-  await discovery.refresh();
+  const discovery = await listed({ cloud: server.start });
   expect(namesOf(discovery)).toEqual(['mcp.cloud.good', 'mcp.cloud.nested']);
   expect(discovery.findings().map(({ kind, message }) => [kind, message])).toEqual(
     WRONG.map(() => ['refused', expect.stringContaining('"x-mcp-header"') as string]),
@@ -108,8 +107,7 @@ describe('a served tool with x-mcp-header', () => {
   });
 
   it("is called by this package's client with the header", async () => {
-    const discovery = discover({ mcpServers: { own: { url: await serving() } } });
-    await discovery.refresh();
+    const discovery = await listed({ own: { url: await serving() } });
     expect(await discovery.callTool('own', 'open', { region: 'wést' }, {})).toMatchObject({
       value: '{"region":"wést"}',
     });

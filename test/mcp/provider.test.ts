@@ -9,7 +9,7 @@ import {
 import { McpProvider, type McpDiscovery } from '../../src/mcp/discovery/mcp-discovery.js';
 import { FakeProvider } from '../../src/testing/fake-provider.js';
 import { ManifestTree, toolEntry } from '../capability/manifest-tree.js';
-import { Demo, discover, hostile, rawTool } from './servers/start.js';
+import { Demo, discover, hostile, rawTool, listed } from './servers/start.js';
 
 let id = 0;
 const callOf = (name: string, input: unknown = {}) => ({ id: String((id += 1)), name, input });
@@ -64,8 +64,7 @@ describe('discovered MCP tools', () => {
     'need consent and accept arguments with any names in an executor %s',
     async (_, { routed = false }: { routed?: boolean }) => {
       const [a, b] = [new Demo('echo'), new Demo('echo', 'crash')];
-      const discovery = discover({ mcpServers: { a: a.start, b: b.start } });
-      await discovery.refresh();
+      const discovery = await listed({ a: a.start, b: b.start });
       const { run } = executorOf(
         registryOf(discovery),
         routed ? { providers: { mcp: discovery.provider } } : {},
@@ -93,8 +92,7 @@ describe('discovered MCP tools', () => {
 
   it('a call reports progress and is cancelled on the server if it is aborted or times out', async () => {
     const demo = new Demo('hang', 'echo');
-    const discovery = discover({ mcpServers: { demo: { ...demo.start, timeout: 4 } } });
-    await discovery.refresh();
+    const discovery = await listed({ demo: { ...demo.start, timeout: 4 } });
     const { executor, events, run } = executorOf(registryOf(discovery));
     const controller = new AbortController();
     const stop = executor.on((event) => event.type === 'call-progress' && controller.abort());
@@ -113,8 +111,7 @@ describe('discovered MCP tools', () => {
 
   it("an error that the server returns doesn't count as a connection failure", async () => {
     const demo = new Demo('fails', 'breaks', 'ask', 'gone');
-    const discovery = discover({ mcpServers: { demo: demo.start } });
-    await discovery.refresh();
+    const discovery = await listed({ demo: demo.start });
     const { executor, run } = executorOf(registryOf(discovery), {
       providers: { mcp: discovery.provider },
     });
@@ -134,144 +131,137 @@ describe('discovered MCP tools', () => {
   it("a failed call's message hides secrets from the server's settings", async () => {
     const demo = new Demo('fails_with_key');
     const env = { API_KEY: '${KEY}' };
-    const discovery = discover(
-      { mcpServers: { demo: { ...demo.process, env } } },
+    const discovery = await listed(
+      { demo: { ...demo.process, env } },
       { env: { ...process.env, KEY: 'geheim-4711' } },
     );
-    await discovery.refresh();
     const outcome = await executorOf(registryOf(discovery)).run('mcp.demo.fails_with_key');
     expect(outcome).toMatchObject({ status: 'error', message: 'the key [secret] was refused' });
     expect(JSON.stringify(outcome)).not.toContain('geheim');
   });
 });
 
-describe('manifest entries with the mcp provider', () => {
-  it('a manifest entry runs the configured tool on the configured server', async () => {
-    const demo = new Demo('deep.find');
-    const discovery = discover({ mcpServers: { browser: demo.start } });
-    const { run, executor } = await wrapped(discovery, [
-      wrapper('browser_lookup', { server: 'browser', tool: 'deep.find' }),
-    ]);
-    expect(await run('browser_lookup', { text: 'x' })).toMatchObject({
-      status: 'ok',
-      provider: 'mcp',
-      value: { called: 'deep.find', with: { text: 'x' } },
-    });
-    expect(executor.providers('browser_lookup')).toMatchObject([{ state: 'available' }]);
+it('a manifest entry runs the configured tool on the configured server', async () => {
+  const demo = new Demo('deep.find');
+  const discovery = discover({ mcpServers: { browser: demo.start } });
+  const { run, executor } = await wrapped(discovery, [
+    wrapper('browser_lookup', { server: 'browser', tool: 'deep.find' }),
+  ]);
+  expect(await run('browser_lookup', { text: 'x' })).toMatchObject({
+    status: 'ok',
+    provider: 'mcp',
+    value: { called: 'deep.find', with: { text: 'x' } },
   });
+  expect(executor.providers('browser_lookup')).toMatchObject([{ state: 'available' }]);
+});
 
-  it('a manifest entry without a server uses the default server or the only configured server', async () => {
-    const [a, b] = [new Demo('pid'), new Demo('echo')];
-    const both = discover({ mcpServers: { a: a.start, b: b.start }, default_server: 'b' });
-    expect(await (await wrapped(both, [wrapper('t', { tool: 'echo' })])).run('t')).toMatchObject({
-      status: 'ok',
-    });
-    const one = discover({ mcpServers: { b: b.start } });
-    expect(await new McpProvider(one, { tool: 'echo' }).call({}, {})).toMatchObject({
-      status: 'ok',
-    });
-    const none = discover({ mcpServers: { a: a.start, b: b.start } });
-    await expect(none.callTool(undefined, 'echo', {}, {})).rejects.toMatchObject({
-      code: 'INVALID_ARGUMENT',
-      message: expect.stringContaining('"a", "b"') as string,
-    });
+it('a manifest entry without a server uses the default server or the only configured server', async () => {
+  const [a, b] = [new Demo('pid'), new Demo('echo')];
+  const both = discover({ mcpServers: { a: a.start, b: b.start }, default_server: 'b' });
+  expect(await (await wrapped(both, [wrapper('t', { tool: 'echo' })])).run('t')).toMatchObject({
+    status: 'ok',
   });
-
-  it("a manifest entry can't call tools that are denied, unlisted, or withheld", async () => {
-    const demo = new Demo('denied', 'changed', 'echo');
-    const pins = {
-      check: (_: string, tool: unknown) =>
-        (tool as { name: string }).name === 'changed'
-          ? ({ ok: false, reason: 'it has changed' } as const)
-          : ({ ok: true } as const),
-    };
-    const discovery = discover(
-      { mcpServers: { demo: demo.start }, deny_tools: ['denied'] },
-      { pins },
-    );
-    const { run } = await wrapped(
-      discovery,
-      ['denied', 'changed', 'unlisted'].map((tool) => wrapper(tool, { server: 'demo', tool })),
-    );
-    expect(await run('denied')).toMatchObject({
-      code: 'TOOL_UNAVAILABLE',
-      message: expect.stringContaining('The settings don') as string,
-    });
-    expect(await run('changed')).toMatchObject({
-      code: 'TOOL_UNAVAILABLE',
-      message: expect.stringContaining('it has changed') as string,
-    });
-    expect(await run('unlisted')).toMatchObject({
-      code: 'TOOL_UNAVAILABLE',
-      message: expect.stringContaining('has no tool') as string,
-    });
-    expect(demo.log('call')).toEqual([]);
+  const one = discover({ mcpServers: { b: b.start } });
+  expect(await new McpProvider(one, { tool: 'echo' }).call({}, {})).toMatchObject({
+    status: 'ok',
   });
-
-  it('a manifest entry uses its next provider while its server is unreachable', async () => {
-    const other = new FakeProvider(() => 'from elsewhere');
-    const discovery = discover({ mcpServers: { dead: hostile('dies') } });
-    const { run, executor } = await wrapped(
-      discovery,
-      [wrapper('t', { server: 'dead', tool: 'echo' }, { name: 'other', priority: 10 })],
-      { providers: { other: other.factory }, random: () => 1 - Number.EPSILON },
-    );
-    expect(await run('t', { text: 'x' })).toMatchObject({
-      status: 'ok',
-      value: 'from elsewhere',
-      provider: 'other',
-      attempts: 2,
-    });
-    expect(executor.providers('t')).toMatchObject([
-      { provider: 'mcp', state: 'backing-off' },
-      { provider: 'other', state: 'available' },
-    ]);
-    expect(await run('t', { text: 'y' })).toMatchObject({
-      status: 'ok',
-      provider: 'other',
-      attempts: 1,
-    });
-  });
-
-  it('the health check of an MCP provider is a ping', async () => {
-    const demo = new Demo('echo');
-    const discovery = discover({
-      mcpServers: { demo: demo.start, dead: hostile('dies'), old: hostile('fine') },
-    });
-    const check = (server: string) =>
-      new McpProvider(discovery, { server, tool: 'echo' }).check(new AbortController().signal);
-    expect(await check('demo')).toBe(true);
-    await expect(check('dead')).rejects.toThrow();
-    // A server that doesn't support pings answers with an error, which shows that it's reachable.
-    expect(await check('old')).toBe(true);
+  const none = discover({ mcpServers: { a: a.start, b: b.start } });
+  await expect(none.callTool(undefined, 'echo', {}, {})).rejects.toMatchObject({
+    code: 'INVALID_ARGUMENT',
+    message: expect.stringContaining('"a", "b"') as string,
   });
 });
 
-describe('results from a server', () => {
-  it("a result that doesn't match the tool's output schema is a failure", async () => {
-    const demo = new Demo();
-    const promise = (called: object) => ({
-      outputSchema: { type: 'object', properties: { called }, required: ['called'] },
-    });
-    demo.list(
-      rawTool('keeps', promise({})),
-      rawTool('breaks_it', promise({ type: 'number' })),
-      rawTool('announce', promise({ type: 'string' })),
-    );
-    const discovery = discover({ mcpServers: { demo: demo.start } });
-    await discovery.refresh();
-    const registry = new ToolMetadataRegistry();
-    registry.registerAll(discovery.definitions());
-    const executor = new ToolExecutor({ registry, confirm: () => true });
-    const run = (tool: string) =>
-      executor.execute({ id: tool, name: `mcp.demo.${tool}`, input: {} });
-    expect(await run('breaks_it')).toMatchObject({
-      status: 'error',
-      code: 'INVALID_RESULT',
-      details: { ran: true },
-      value: { called: 'breaks_it' },
-    });
-    // The tool promised structured content, so text alone isn't enough.
-    expect(await run('announce')).toMatchObject({ status: 'error', code: 'INVALID_RESULT' });
+it("a manifest entry can't call tools that are denied, unlisted, or withheld", async () => {
+  const demo = new Demo('denied', 'changed', 'echo');
+  const pins = {
+    check: (_: string, tool: unknown) =>
+      (tool as { name: string }).name === 'changed'
+        ? ({ ok: false, reason: 'it has changed' } as const)
+        : ({ ok: true } as const),
+  };
+  const discovery = discover(
+    { mcpServers: { demo: demo.start }, deny_tools: ['denied'] },
+    { pins },
+  );
+  const { run } = await wrapped(
+    discovery,
+    ['denied', 'changed', 'unlisted'].map((tool) => wrapper(tool, { server: 'demo', tool })),
+  );
+  expect(await run('denied')).toMatchObject({
+    code: 'TOOL_UNAVAILABLE',
+    message: expect.stringContaining('The settings don') as string,
   });
+  expect(await run('changed')).toMatchObject({
+    code: 'TOOL_UNAVAILABLE',
+    message: expect.stringContaining('it has changed') as string,
+  });
+  expect(await run('unlisted')).toMatchObject({
+    code: 'TOOL_UNAVAILABLE',
+    message: expect.stringContaining('has no tool') as string,
+  });
+  expect(demo.log('call')).toEqual([]);
+});
+
+it('a manifest entry uses its next provider while its server is unreachable', async () => {
+  const other = new FakeProvider(() => 'from elsewhere');
+  const discovery = discover({ mcpServers: { dead: hostile('dies') } });
+  const { run, executor } = await wrapped(
+    discovery,
+    [wrapper('t', { server: 'dead', tool: 'echo' }, { name: 'other', priority: 10 })],
+    { providers: { other: other.factory }, random: () => 1 - Number.EPSILON },
+  );
+  expect(await run('t', { text: 'x' })).toMatchObject({
+    status: 'ok',
+    value: 'from elsewhere',
+    provider: 'other',
+    attempts: 2,
+  });
+  expect(executor.providers('t')).toMatchObject([
+    { provider: 'mcp', state: 'backing-off' },
+    { provider: 'other', state: 'available' },
+  ]);
+  expect(await run('t', { text: 'y' })).toMatchObject({
+    status: 'ok',
+    provider: 'other',
+    attempts: 1,
+  });
+});
+
+it('the health check of an MCP provider is a ping', async () => {
+  const demo = new Demo('echo');
+  const discovery = discover({
+    mcpServers: { demo: demo.start, dead: hostile('dies'), old: hostile('fine') },
+  });
+  const check = (server: string) =>
+    new McpProvider(discovery, { server, tool: 'echo' }).check(new AbortController().signal);
+  expect(await check('demo')).toBe(true);
+  await expect(check('dead')).rejects.toThrow();
+  // A server that doesn't support pings answers with an error, which shows that it's reachable.
+  expect(await check('old')).toBe(true);
+});
+
+it("a result that doesn't match the tool's output schema is a failure", async () => {
+  const demo = new Demo();
+  const promise = (called: object) => ({
+    outputSchema: { type: 'object', properties: { called }, required: ['called'] },
+  });
+  demo.list(
+    rawTool('keeps', promise({})),
+    rawTool('breaks_it', promise({ type: 'number' })),
+    rawTool('announce', promise({ type: 'string' })),
+  );
+  const discovery = await listed({ demo: demo.start });
+  const registry = new ToolMetadataRegistry();
+  registry.registerAll(discovery.definitions());
+  const executor = new ToolExecutor({ registry, confirm: () => true });
+  const run = (tool: string) => executor.execute({ id: tool, name: `mcp.demo.${tool}`, input: {} });
+  expect(await run('breaks_it')).toMatchObject({
+    status: 'error',
+    code: 'INVALID_RESULT',
+    details: { ran: true },
+    value: { called: 'breaks_it' },
+  });
+  // The tool promised structured content, so text alone isn't enough.
+  expect(await run('announce')).toMatchObject({ status: 'error', code: 'INVALID_RESULT' });
 });

@@ -16,7 +16,9 @@ import {
   ToolListChangedNotificationSchema,
 } from '@modelcontextprotocol/sdk/types.js';
 import { onTestFinished } from 'vitest';
-import type { McpToolServer } from '../../src/mcp/server/create-mcp-server.js';
+import { createMcpServer, type McpToolServer } from '../../src/mcp/server/create-mcp-server.js';
+import type { McpServerOptions } from '../../src/mcp/server/server-options.js';
+import { sampleRegistry } from './server-tools.js';
 
 export interface Elicited {
   readonly message: string;
@@ -264,4 +266,26 @@ export function signalled<T = void>(): {
   let fire!: (value: T) => void;
   const fired = new Promise<T>((resolve) => (fire = resolve));
   return { fire, fired };
+}
+
+/** The first request of a 2025-protocol client, as it's sent. */
+export const INITIALIZE = {
+  jsonrpc: '2.0',
+  id: 1,
+  method: 'initialize',
+  params: {
+    protocolVersion: '2025-11-25',
+    capabilities: { elicitation: {} },
+    clientInfo: { name: 'raw', version: '1' },
+  },
+};
+
+/** Returns a server that is closed after the test. */
+export function serverOf(
+  options: McpServerOptions = {},
+  registry = sampleRegistry(),
+): McpToolServer {
+  const server = createMcpServer(registry, options);
+  onTestFinished(() => server.close());
+  return server;
 }

@@ -1,4 +1,4 @@
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import {
   AccessMode,
@@ -7,30 +7,12 @@ import {
   ToolExecutor,
   ToolMetadataRegistry,
 } from '../../src/index.js';
-import { createMcpServer, type McpToolServer } from '../../src/mcp/server/create-mcp-server.js';
-import type { McpServerOptions } from '../../src/mcp/server/server-options.js';
+import type { McpToolServer } from '../../src/mcp/server/create-mcp-server.js';
 import { ManualClock } from '../../src/testing.js';
-import { overHttp, textOf } from './server-clients.js';
-import { sampleRegistry } from './server-tools.js';
-
-function serverOf(options: McpServerOptions = {}, registry = sampleRegistry()): McpToolServer {
-  const server = createMcpServer(registry, options);
-  onTestFinished(() => server.close());
-  return server;
-}
+import { INITIALIZE, overHttp, serverOf, textOf } from './server-clients.js';
 
 const KINDS = ['auto', 'legacy', 'first'] as const;
 const URL_OF_SERVER = 'http://localhost/mcp';
-const INITIALIZE = {
-  jsonrpc: '2.0',
-  id: 1,
-  method: 'initialize',
-  params: {
-    protocolVersion: '2025-11-25',
-    capabilities: { elicitation: {} },
-    clientInfo: { name: 'raw', version: '1' },
-  },
-};
 
 function post(
   server: McpToolServer,
@@ -68,86 +50,84 @@ const ping = async (server: McpToolServer, session: string) => {
   return response.status;
 };
 
-describe('serving MCP over HTTP', () => {
-  it.each(KINDS)(
-    'a client gets progress, approvals, and list changes over the network (client type: %s)',
-    async (kind) => {
-      const running = await serverOf().serveHttp({ port: 0 });
-      expect(running.url).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/mcp$/);
-      const client = await overHttp(running.url, kind, {
-        answer: () => ({ action: 'accept', content: {} }),
-      });
-      expect((await client.tools()).length).toBe(13);
-      expect((await client.call('files.write', { path: 'a' })).structuredContent).toEqual({
-        path: 'a',
-        length: 0,
-      });
-    },
-  );
+it.each(KINDS)(
+  'a client gets progress, approvals, and list changes over the network (client type: %s)',
+  async (kind) => {
+    const running = await serverOf().serveHttp({ port: 0 });
+    expect(running.url).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/mcp$/);
+    const client = await overHttp(running.url, kind, {
+      answer: () => ({ action: 'accept', content: {} }),
+    });
+    expect((await client.tools()).length).toBe(13);
+    expect((await client.call('files.write', { path: 'a' })).structuredContent).toEqual({
+      path: 'a',
+      length: 0,
+    });
+  },
+);
 
-  it('a request without the right token is rejected in both protocol eras', async () => {
-    const token = 'correct-horse-battery';
-    const running = await serverOf({ token }).serveHttp({ port: 0 });
-    for (const kind of KINDS) {
-      const client = await overHttp(running.url, kind, {}, { authorization: `Bearer ${token}` });
-      expect(textOf(await client.call('say', { text: 'in' }))).toBe('in');
-      for (const headers of [{}, { authorization: 'Bearer correct-horse-batterz' }] as Record<
-        string,
-        string
-      >[])
-        await expect(overHttp(running.url, kind, {}, headers)).rejects.toThrow();
-    }
-    const refused = await fetch(running.url, {
+it('a request without the right token is rejected in both protocol eras', async () => {
+  const token = 'correct-horse-battery';
+  const running = await serverOf({ token }).serveHttp({ port: 0 });
+  for (const kind of KINDS) {
+    const client = await overHttp(running.url, kind, {}, { authorization: `Bearer ${token}` });
+    expect(textOf(await client.call('say', { text: 'in' }))).toBe('in');
+    for (const headers of [{}, { authorization: 'Bearer correct-horse-batterz' }] as Record<
+      string,
+      string
+    >[])
+      await expect(overHttp(running.url, kind, {}, headers)).rejects.toThrow();
+  }
+  const refused = await fetch(running.url, {
+    method: 'POST',
+    body: JSON.stringify(INITIALIZE),
+    headers: { 'content-type': 'application/json' },
+  });
+  expect([refused.status, refused.headers.get('www-authenticate')]).toEqual([
+    401,
+    expect.stringContaining('Bearer'),
+  ]);
+  expect(await refused.text()).not.toContain(token);
+});
+
+it('the server answers only on its own path, and rejects requests from web pages with other origins', async () => {
+  const { url } = await serverOf().serveHttp({ port: 0 });
+  const statusFor = async (server: string, headers: Record<string, string> = {}) => {
+    const response = await fetch(server, {
       method: 'POST',
       body: JSON.stringify(INITIALIZE),
-      headers: { 'content-type': 'application/json' },
+      headers: {
+        'content-type': 'application/json',
+        accept: 'application/json, text/event-stream',
+        ...headers,
+      },
     });
-    expect([refused.status, refused.headers.get('www-authenticate')]).toEqual([
-      401,
-      expect.stringContaining('Bearer'),
-    ]);
-    expect(await refused.text()).not.toContain(token);
-  });
-
-  it('the server answers only on its own path, and rejects requests from web pages with other origins', async () => {
-    const { url } = await serverOf().serveHttp({ port: 0 });
-    const statusFor = async (server: string, headers: Record<string, string> = {}) => {
-      const response = await fetch(server, {
-        method: 'POST',
-        body: JSON.stringify(INITIALIZE),
-        headers: {
-          'content-type': 'application/json',
-          accept: 'application/json, text/event-stream',
-          ...headers,
-        },
-      });
-      await response.text();
-      return response.status;
-    };
-    expect(await statusFor(url)).toBe(200);
-    expect(await statusFor(url, { origin: 'http://localhost:3000' })).toBe(200);
-    expect(await statusFor(new URL('/', url).href)).toBe(404);
-    const chosen = await serverOf({
-      allowedOrigins: ['tools.example', 'https://other.example:8443'],
-    }).serveHttp({ port: 0 });
-    const statuses = async (...origins: string[]) =>
-      Promise.all(origins.map((origin) => statusFor(chosen.url, { origin })));
-    expect(
-      await statuses(
-        'https://tools.example',
-        'http://tools.example:3000',
-        'https://other.example:8443',
-      ),
-    ).toEqual([200, 200, 200]);
-    expect(
-      await statuses(
-        'http://localhost:3000',
-        'https://other.example',
-        'http://other.example:8443',
-        'https://tools.example.evil.com',
-      ),
-    ).toEqual([403, 403, 403, 403]);
-  });
+    await response.text();
+    return response.status;
+  };
+  expect(await statusFor(url)).toBe(200);
+  expect(await statusFor(url, { origin: 'http://localhost:3000' })).toBe(200);
+  expect(await statusFor(new URL('/', url).href)).toBe(404);
+  const chosen = await serverOf({
+    allowedOrigins: ['tools.example', 'https://other.example:8443'],
+  }).serveHttp({ port: 0 });
+  const statuses = async (...origins: string[]) =>
+    Promise.all(origins.map((origin) => statusFor(chosen.url, { origin })));
+  expect(
+    await statuses(
+      'https://tools.example',
+      'http://tools.example:3000',
+      'https://other.example:8443',
+    ),
+  ).toEqual([200, 200, 200]);
+  expect(
+    await statuses(
+      'http://localhost:3000',
+      'https://other.example',
+      'http://other.example:8443',
+      'https://tools.example.evil.com',
+    ),
+  ).toEqual([403, 403, 403, 403]);
 });
 
 it('requests with huge bodies, invalid JSON, or other content types are rejected in both protocol eras', async () => {
@@ -292,13 +272,11 @@ describe('approvals that the client sends back', () => {
   });
 });
 
-describe('sessions of 2025-protocol clients', () => {
-  it('at maxSessions, a new session replaces the least recently used one', async () => {
-    const server = serverOf({ maxSessions: 2 });
-    const [first, second] = [await openSession(server), await openSession(server)];
-    expect(await ping(server, first)).toBe(200);
-    const third = await openSession(server);
-    const statuses = [first, second, third].map((session) => ping(server, session));
-    expect(await Promise.all(statuses)).toEqual([200, 404, 200]);
-  });
+it('at maxSessions, a new session replaces the least recently used one', async () => {
+  const server = serverOf({ maxSessions: 2 });
+  const [first, second] = [await openSession(server), await openSession(server)];
+  expect(await ping(server, first)).toBe(200);
+  const third = await openSession(server);
+  const statuses = [first, second, third].map((session) => ping(server, session));
+  expect(await Promise.all(statuses)).toEqual([200, 404, 200]);
 });

@@ -1,9 +1,9 @@
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { AccessMode, defineTool, SafetyPolicy, type ToolContext } from '../../src/index.js';
-import { createMcpServer, type McpToolServer } from '../../src/mcp/server/create-mcp-server.js';
-import type { McpAuthInfo, McpServerOptions } from '../../src/mcp/server/server-options.js';
-import { overHttp, textOf } from './server-clients.js';
+import type { McpToolServer } from '../../src/mcp/server/create-mcp-server.js';
+import type { McpAuthInfo } from '../../src/mcp/server/server-options.js';
+import { INITIALIZE, overHttp, serverOf, textOf } from './server-clients.js';
 import { sampleRegistry } from './server-tools.js';
 
 const PRINCIPALS = new Map([
@@ -12,28 +12,12 @@ const PRINCIPALS = new Map([
   ['token-of-eve', { principal: 'eve' }],
 ]);
 const verify = async (token: string) => Promise.resolve(PRINCIPALS.get(token));
-const INITIALIZE = {
-  jsonrpc: '2.0',
-  id: 1,
-  method: 'initialize',
-  params: {
-    protocolVersion: '2025-11-25',
-    capabilities: { elicitation: {} },
-    clientInfo: { name: 'raw', version: '1' },
-  },
-};
 const call = (id: number, name: string, input: object = {}) => ({
   jsonrpc: '2.0',
   id,
   method: 'tools/call',
   params: { name, arguments: input },
 });
-
-function serverOf(options: McpServerOptions = {}, registry = sampleRegistry()): McpToolServer {
-  const server = createMcpServer(registry, options);
-  onTestFinished(() => server.close());
-  return server;
-}
 
 interface Sent {
   readonly method?: string;
@@ -99,47 +83,43 @@ async function* eventsOf(response: Response): AsyncGenerator<Event> {
   }
 }
 
-describe('sessions and principals', () => {
-  it('other principals get 404 if they call a tool in a session, answer its questions, open its stream, or delete it', async () => {
-    const server = serverOf({ verify });
-    const ada = { token: 'token-of-ada', session: await open(server, { token: 'token-of-ada' }) };
-    const eve = { token: 'token-of-eve', session: ada.session };
-    const stream = eventsOf(
-      await send(server, { ...ada, body: call(2, 'files.write', { path: 'a' }) }),
-    );
-    const { data: asked } = (await stream.next()).value as Event;
-    expect(asked).toMatchObject({ method: 'elicitation/create' });
-    const answer = { jsonrpc: '2.0', id: asked.id, result: { action: 'accept', content: {} } };
-    const statuses = async (who: Sent) => {
-      const tries: Sent[] = [
-        { body: call(3, 'say', { text: 'x' }) },
-        { body: answer },
-        { method: 'GET' },
-        { method: 'DELETE' },
-      ];
-      return Promise.all(
-        tries.map(async (each) => (await send(server, { ...who, ...each })).status),
-      );
-    };
-    expect(await statuses(eve)).toEqual([404, 404, 404, 404]);
-    // The server ignores eve's answer. The call waits until ada answers with a newer token.
-    expect(
-      (
-        await send(server, {
-          ...ada,
-          token: 'next-token-of-ada',
-          body: { ...answer, result: { action: 'decline' } },
-        })
-      ).status,
-    ).toBe(202);
-    expect((await stream.next()).value).toMatchObject({
-      data: {
-        id: 2,
-        result: { isError: true, content: [{ text: expect.stringContaining('denied') as string }] },
-      },
-    });
-    expect((await send(server, { ...ada, method: 'DELETE' })).status).toBe(200);
+it('other principals get 404 if they call a tool in a session, answer its questions, open its stream, or delete it', async () => {
+  const server = serverOf({ verify });
+  const ada = { token: 'token-of-ada', session: await open(server, { token: 'token-of-ada' }) };
+  const eve = { token: 'token-of-eve', session: ada.session };
+  const stream = eventsOf(
+    await send(server, { ...ada, body: call(2, 'files.write', { path: 'a' }) }),
+  );
+  const { data: asked } = (await stream.next()).value as Event;
+  expect(asked).toMatchObject({ method: 'elicitation/create' });
+  const answer = { jsonrpc: '2.0', id: asked.id, result: { action: 'accept', content: {} } };
+  const statuses = async (who: Sent) => {
+    const tries: Sent[] = [
+      { body: call(3, 'say', { text: 'x' }) },
+      { body: answer },
+      { method: 'GET' },
+      { method: 'DELETE' },
+    ];
+    return Promise.all(tries.map(async (each) => (await send(server, { ...who, ...each })).status));
+  };
+  expect(await statuses(eve)).toEqual([404, 404, 404, 404]);
+  // The server ignores eve's answer. The call waits until ada answers with a newer token.
+  expect(
+    (
+      await send(server, {
+        ...ada,
+        token: 'next-token-of-ada',
+        body: { ...answer, result: { action: 'decline' } },
+      })
+    ).status,
+  ).toBe(202);
+  expect((await stream.next()).value).toMatchObject({
+    data: {
+      id: 2,
+      result: { isError: true, content: [{ text: expect.stringContaining('denied') as string }] },
+    },
   });
+  expect((await send(server, { ...ada, method: 'DELETE' })).status).toBe(200);
 });
 
 describe('the verify option', () => {
@@ -262,44 +242,42 @@ describe('the verify option', () => {
   });
 });
 
-describe('web pages from other origins', () => {
-  const ask = async (server: McpToolServer, origin: string) => {
-    const preflight = await send(server, {
-      method: 'OPTIONS',
-      headers: {
-        origin,
-        'access-control-request-method': 'POST',
-        'access-control-request-headers': 'authorization, mcp-session-id, x-other',
-      },
-    });
-    const answer = await send(server, { headers: { origin }, body: INITIALIZE });
-    const names = [
-      'access-control-allow-origin',
-      'access-control-allow-headers',
-      'access-control-expose-headers',
-    ];
-    return {
-      preflight: [preflight.status, preflight.headers.get(names[0]!)],
-      allowed: preflight.headers.get(names[1]!),
-      answer: [answer.status, answer.headers.get(names[0]!)],
-      exposed: answer.headers.get(names[2]!),
-    };
+const ask = async (server: McpToolServer, origin: string) => {
+  const preflight = await send(server, {
+    method: 'OPTIONS',
+    headers: {
+      origin,
+      'access-control-request-method': 'POST',
+      'access-control-request-headers': 'authorization, mcp-session-id, x-other',
+    },
+  });
+  const answer = await send(server, { headers: { origin }, body: INITIALIZE });
+  const names = [
+    'access-control-allow-origin',
+    'access-control-allow-headers',
+    'access-control-expose-headers',
+  ];
+  return {
+    preflight: [preflight.status, preflight.headers.get(names[0]!)],
+    allowed: preflight.headers.get(names[1]!),
+    answer: [answer.status, answer.headers.get(names[0]!)],
+    exposed: answer.headers.get(names[2]!),
   };
+};
 
-  it('can read responses if their origin is allowed, including a 401 for a missing token', async () => {
-    const origin = 'https://app.example';
-    const asked = await ask(serverOf({ verify, allowedOrigins: [origin] }), origin);
-    expect(asked).toMatchObject({ preflight: [204, origin], answer: [401, origin] });
-    expect(asked.allowed).not.toContain('x-other');
-    expect(asked.allowed).toMatch(/authorization.*mcp-session-id/);
-    expect(asked.exposed).toBe('mcp-session-id, www-authenticate');
-    expect(
-      await ask(serverOf({ verify, allowedOrigins: [origin] }), 'https://evil.example'),
-    ).toMatchObject({ preflight: [403, null], answer: [403, null] });
-  });
+it('web pages from other origins can read responses if their origin is allowed, including a 401 for a missing token', async () => {
+  const origin = 'https://app.example';
+  const asked = await ask(serverOf({ verify, allowedOrigins: [origin] }), origin);
+  expect(asked).toMatchObject({ preflight: [204, origin], answer: [401, origin] });
+  expect(asked.allowed).not.toContain('x-other');
+  expect(asked.allowed).toMatch(/authorization.*mcp-session-id/);
+  expect(asked.exposed).toBe('mcp-session-id, www-authenticate');
+  expect(
+    await ask(serverOf({ verify, allowedOrigins: [origin] }), 'https://evil.example'),
+  ).toMatchObject({ preflight: [403, null], answer: [403, null] });
+});
 
-  it("can't read responses if they are on this machine but their origin isn't allowed", async () => {
-    const { preflight, answer } = await ask(serverOf(), 'http://localhost:3000');
-    expect([preflight[1], answer[1]]).toEqual([null, null]);
-  });
+it("web pages from other origins can't read responses if they are on this machine but their origin isn't allowed", async () => {
+  const { preflight, answer } = await ask(serverOf(), 'http://localhost:3000');
+  expect([preflight[1], answer[1]]).toEqual([null, null]);
 });

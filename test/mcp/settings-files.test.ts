@@ -295,22 +295,20 @@ const FILES: readonly (readonly [
   ],
 ];
 
-describe('settings files of other programs', () => {
-  it.each(FILES)(
-    'the settings file of %s can be read, and every unsupported setting is reported',
-    (_, file, servers, warnings) => {
-      const settings = readMcpSettings(file);
-      expect(settings.enabled).toBe(true);
-      expect(settings.servers).toMatchObject(servers);
-      const messages = settings.warnings.map(
-        ({ path, message }) => `${path.slice(path.length > 1 ? 1 : 0).join('.')}: ${message}`,
-      );
-      expect(messages).toHaveLength(warnings.length);
-      for (const expected of warnings)
-        expect(messages).toContainEqual(expect.stringMatching(expected));
-    },
-  );
-});
+it.each(FILES)(
+  'the settings file of %s can be read, and every unsupported setting is reported',
+  (_, file, servers, warnings) => {
+    const settings = readMcpSettings(file);
+    expect(settings.enabled).toBe(true);
+    expect(settings.servers).toMatchObject(servers);
+    const messages = settings.warnings.map(
+      ({ path, message }) => `${path.slice(path.length > 1 ? 1 : 0).join('.')}: ${message}`,
+    );
+    expect(messages).toHaveLength(warnings.length);
+    for (const expected of warnings)
+      expect(messages).toContainEqual(expect.stringMatching(expected));
+  },
+);
 
 it('the table in docs/mcp.md has a row for each of these programs', () => {
   const table = readFileSync('docs/mcp.md', 'utf8');

@@ -3,7 +3,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import { ToolMetadataRegistry } from '../../src/index.js';
 import { createMcpServer } from '../../src/mcp.js';
 import { ResourceOwners } from '../../src/mcp/translate/resource-owners.js';
-import { discover, here } from './servers/start.js';
+import { here, listed } from './servers/start.js';
 
 const owners = new ResourceOwners([
   {
@@ -44,8 +44,7 @@ it.each([
 it('a gateway lists and reads a URI of two servers only with the names of the servers, and a finding says so', async () => {
   const { command, args } = here('resource-server.ts');
   const settings = { command, args: [...args, '/dev/null'], resources: true, consent: false };
-  const discovery = discover({ mcpServers: { one: settings, two: settings } });
-  await discovery.refresh();
+  const discovery = await listed({ one: settings, two: settings });
   const registry = new ToolMetadataRegistry();
   discovery.follow(registry);
   const server = createMcpServer(registry, { discovery });

@@ -29,79 +29,77 @@ const turn = () => new Promise((resolve) => setImmediate(resolve));
 const statusOf = async (registry: ToolMetadataRegistry, name: string) =>
   (await new ToolExecutor({ registry }).execute({ id: '1', name, input: {} })).status;
 
-describe('per-tool settings', () => {
-  const files = [rawTool('read_file'), rawTool('read_folder'), rawTool('write_file')];
+const files = [rawTool('read_file'), rawTool('read_folder'), rawTool('write_file')];
 
-  it('apply only to tools whose names match the pattern', async () => {
-    const { registry, findings } = await listed(
-      {
-        tools: {
-          'read_*': {
-            access: 'readonly',
-            danger: 'low',
-            parallel: true,
-            consent: false,
-            keywords: ['open'],
-            category: 'files',
-            timeout_seconds: 5,
-            personas: ['Atlas'],
-            priority: 'high',
-          },
+it('per-tool settings apply only to tools whose names match the pattern', async () => {
+  const { registry, findings } = await listed(
+    {
+      tools: {
+        'read_*': {
+          access: 'readonly',
+          danger: 'low',
+          parallel: true,
+          consent: false,
+          keywords: ['open'],
+          category: 'files',
+          timeout_seconds: 5,
+          personas: ['Atlas'],
+          priority: 'high',
         },
       },
-      files,
-    );
-    expect(registry.require('mcp.demo.read_file')).toMatchObject({
-      accessMode: 'readonly',
-      dangerLevel: 'low',
-      allowParallel: true,
-      requiresConsent: false,
-      keywords: ['open'],
-      category: 'files',
-      timeoutMs: 5_000,
-      personaAllowlist: ['Atlas'],
-      priority: 1,
-    });
-    expect(registry.require('mcp.demo.write_file')).toMatchObject({
-      accessMode: 'mixed',
-      dangerLevel: 'high',
-      requiresConsent: true,
-      keywords: [],
-      timeoutMs: 30_000,
-    });
-    expect(findings).toEqual([]);
+    },
+    files,
+  );
+  expect(registry.require('mcp.demo.read_file')).toMatchObject({
+    accessMode: 'readonly',
+    dangerLevel: 'low',
+    allowParallel: true,
+    requiresConsent: false,
+    keywords: ['open'],
+    category: 'files',
+    timeoutMs: 5_000,
+    personaAllowlist: ['Atlas'],
+    priority: 1,
   });
+  expect(registry.require('mcp.demo.write_file')).toMatchObject({
+    accessMode: 'mixed',
+    dangerLevel: 'high',
+    requiresConsent: true,
+    keywords: [],
+    timeoutMs: 30_000,
+  });
+  expect(findings).toEqual([]);
+});
 
-  it("override the server's settings, and later patterns override earlier patterns", async () => {
-    const { registry, discovery } = await listed(
-      {
-        side_effects: 'write',
-        tools: {
-          '*': { danger: 'medium' },
-          'read_*': { access: 'readonly' },
-          '*_folder': { disabled: true },
-        },
+it("per-tool settings override the server's settings, and later patterns override earlier patterns", async () => {
+  const { registry, discovery } = await listed(
+    {
+      side_effects: 'write',
+      tools: {
+        '*': { danger: 'medium' },
+        'read_*': { access: 'readonly' },
+        '*_folder': { disabled: true },
       },
-      files,
-    );
-    expect(namesOf(discovery)).toEqual(['mcp.demo.read_file', 'mcp.demo.write_file']);
-    expect(registry.require('mcp.demo.read_file')).toMatchObject({
-      accessMode: 'readonly',
-      dangerLevel: 'medium',
-    });
-    expect(registry.require('mcp.demo.write_file')).toMatchObject({
-      accessMode: 'write',
-      dangerLevel: 'medium',
-    });
+    },
+    files,
+  );
+  expect(namesOf(discovery)).toEqual(['mcp.demo.read_file', 'mcp.demo.write_file']);
+  expect(registry.require('mcp.demo.read_file')).toMatchObject({
+    accessMode: 'readonly',
+    dangerLevel: 'medium',
   });
+  expect(registry.require('mcp.demo.write_file')).toMatchObject({
+    accessMode: 'write',
+    dangerLevel: 'medium',
+  });
+});
 
-  it('deny lists accept patterns, and a listed name that matches no tool is reported as misspelled', async () => {
-    const { discovery, findings } = await listed({ deny_tools: ['write_*', 'raed_file'] }, files);
-    expect(namesOf(discovery)).toEqual(['mcp.demo.read_file', 'mcp.demo.read_folder']);
-    expect(findings).toEqual([
-      '"raed_file" in "deny_tools" matches none of the server\'s tools. Did you mean "read_file"?',
-    ]);
-  });
+it('per-tool settings deny lists accept patterns, and a listed name that matches no tool is reported as misspelled', async () => {
+  const { discovery, findings } = await listed({ deny_tools: ['write_*', 'raed_file'] }, files);
+  expect(namesOf(discovery)).toEqual(['mcp.demo.read_file', 'mcp.demo.read_folder']);
+  expect(findings).toEqual([
+    '"raed_file" in "deny_tools" matches none of the server\'s tools. Did you mean "read_file"?',
+  ]);
 });
 
 describe('auto-approval in settings of other programs', () => {

@@ -28,36 +28,34 @@ const refusal = (tool: unknown, ...given: Parameters<typeof settingsWith>) => {
 };
 const nameOf = (name: string, server = 's') => translated({ name }, {}, {}, server).name;
 
-describe('names of MCP tools', () => {
-  it('are mcp.<server>.<tool>, or mcp.<tool> if the server has no name', () => {
-    expect(nameOf('browser.find', 'browser-server')).toBe('mcp.browser-server.browser.find');
-    expect(nameOf('search', '')).toBe('mcp.search');
-  });
+it('names of MCP tools are mcp.<server>.<tool>, or mcp.<tool> if the server has no name', () => {
+  expect(nameOf('browser.find', 'browser-server')).toBe('mcp.browser-server.browser.find');
+  expect(nameOf('search', '')).toBe('mcp.search');
+});
 
-  it('encode characters outside the allowed set', () => {
-    expect(nameOf('a b/ü')).toBe('mcp.s.a_x20_b_x2f__xfc_');
-  });
+it('names of MCP tools encode characters outside the allowed set', () => {
+  expect(nameOf('a b/ü')).toBe('mcp.s.a_x20_b_x2f__xfc_');
+});
 
-  it('are rejected if they are blank, too long, or contain hidden characters', () => {
-    for (const name of [
-      '',
-      '  ',
-      'a'.repeat(128),
-      ' '.repeat(1e6),
-      'a\u200bb',
-      'a\u202eb',
-      'a\nb',
-      'a\ud800',
-      '\u{e0041}',
-      7,
-      null,
-      undefined,
-      {},
-    ])
-      expect(refusal({ name })).toBeTypeOf('string');
-    for (const name of ['constructor', '__proto__', 'toString'])
-      expect(nameOf(name)).toBe(`mcp.s.${name}`);
-  });
+it('names of MCP tools are rejected if they are blank, too long, or contain hidden characters', () => {
+  for (const name of [
+    '',
+    '  ',
+    'a'.repeat(128),
+    ' '.repeat(1e6),
+    'a\u200bb',
+    'a\u202eb',
+    'a\nb',
+    'a\ud800',
+    '\u{e0041}',
+    7,
+    null,
+    undefined,
+    {},
+  ])
+    expect(refusal({ name })).toBeTypeOf('string');
+  for (const name of ['constructor', '__proto__', 'toString'])
+    expect(nameOf(name)).toBe(`mcp.s.${name}`);
 });
 
 describe('hints from MCP tools', () => {

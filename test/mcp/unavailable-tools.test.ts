@@ -1,9 +1,8 @@
 import { expect, it } from 'vitest';
-import { Demo, discover, hostile, namesOf } from './servers/start.js';
+import { Demo, hostile, namesOf, listed } from './servers/start.js';
 
 it('a tool that runs only as a task is reported and not used', async () => {
-  const discovery = discover({ mcpServers: { demo: hostile('tasks') } });
-  await discovery.refresh();
+  const discovery = await listed({ demo: hostile('tasks') });
   expect(discovery.findings()).toMatchObject([
     {
       kind: 'refused',
@@ -17,8 +16,7 @@ it('a tool that runs only as a task is reported and not used', async () => {
 
 it('structured content becomes the message of a failed call that has no text', async () => {
   const demo = new Demo('fails_structured', 'shows');
-  const discovery = discover({ mcpServers: { demo: demo.start } });
-  await discovery.refresh();
+  const discovery = await listed({ demo: demo.start });
   expect(await discovery.callTool('demo', 'fails_structured', {}, {})).toMatchObject({
     status: 'error',
     message: '{"error":"the disk is full","free":0}',

@@ -38,48 +38,49 @@ function routerOf(
   };
 }
 
-describe('provider health checks', () => {
-  it('run at most once per interval, before the provider is used', async () => {
-    const a = new FakeProvider();
-    const { call, clock } = routerOf({ a });
-    for (let index = 0; index < 5; index += 1) await call();
-    expect([a.checks, a.calls]).toEqual([1, 5]);
-    clock.advance(299_999);
-    await call();
-    expect(a.checks).toBe(1);
-    clock.advance(1);
-    await call();
-    expect(a.checks).toBe(2);
-  });
+it('provider health checks run at most once per interval, before the provider is used', async () => {
+  const a = new FakeProvider();
+  const { call, clock } = routerOf({ a });
+  for (let index = 0; index < 5; index += 1) await call();
+  expect([a.checks, a.calls]).toEqual([1, 5]);
+  clock.advance(299_999);
+  await call();
+  expect(a.checks).toBe(1);
+  clock.advance(1);
+  await call();
+  expect(a.checks).toBe(2);
+});
 
-  it('are shared by concurrent callers', async () => {
-    const a = new FakeProvider();
-    let answer = (_: boolean): void => {};
-    a.health = () => new Promise((resolve) => (answer = resolve));
-    const { call, clock } = routerOf({ a });
-    const calls = Array.from({ length: 100 }, () => call());
-    await clock.advanceAsync(0);
-    expect([a.checks, a.calls]).toEqual([1, 0]);
-    answer(true);
-    await Promise.all(calls);
-    expect([a.checks, a.calls]).toEqual([1, 100]);
-  });
+it('provider health checks are shared by concurrent callers', async () => {
+  const a = new FakeProvider();
+  let answer = (_: boolean): void => {};
+  a.health = () => new Promise((resolve) => (answer = resolve));
+  const { call, clock } = routerOf({ a });
+  const calls = Array.from({ length: 100 }, () => call());
+  await clock.advanceAsync(0);
+  expect([a.checks, a.calls]).toEqual([1, 0]);
+  answer(true);
+  await Promise.all(calls);
+  expect([a.checks, a.calls]).toEqual([1, 100]);
+});
 
-  it.each([
-    ['returns false', () => false, 'its health check failed'],
-    [
-      'throws',
-      () => {
-        throw new Error('/etc/secret');
-      },
-      'its health check failed: Error',
-    ],
-    [
-      "doesn't answer",
-      () => new Promise<boolean>(() => {}),
-      "its health check didn't answer within 5000 ms",
-    ],
-  ])('skip a provider whose check %s, until it passes', async (_, health, reason) => {
+it.each([
+  ['returns false', () => false, 'its health check failed'],
+  [
+    'throws',
+    () => {
+      throw new Error('/etc/secret');
+    },
+    'its health check failed: Error',
+  ],
+  [
+    "doesn't answer",
+    () => new Promise<boolean>(() => {}),
+    "its health check didn't answer within 5000 ms",
+  ],
+])(
+  'provider health checks skip a provider whose check %s, until it passes',
+  async (_, health, reason) => {
     const [a, b] = [new FakeProvider(), new FakeProvider(() => 'from b')];
     a.health = health;
     const { call, clock, router, events } = routerOf({ a, b });
@@ -110,27 +111,27 @@ describe('provider health checks', () => {
       'call',
     ]);
     expect(clock.pending).toBe(0);
-  });
+  },
+);
 
-  it("take at most half of a call's time if another provider can be tried", async () => {
-    for (const repeatable of [true, false]) {
-      const [a, b] = [new FakeProvider(), new FakeProvider()];
-      a.health = () => new Promise(() => {});
-      const { router, clock } = routerOf({ a, b });
-      const result = router.call({}, {}, { repeatable, timeoutMs: 1_000 });
-      await clock.advanceAsync(500);
-      expect(await result).toMatchObject({
-        provider: 'b',
-        attempts: [
-          { provider: 'a', status: 'skipped', reason: "its health check hasn't answered yet" },
-          {},
-        ],
-      });
-      await clock.advanceAsync(4_500);
-      expect(router.snapshot()[0]).toMatchObject({ state: 'unhealthy' });
-      expect(clock.pending).toBe(0);
-    }
-  });
+it("provider health checks take at most half of a call's time if another provider can be tried", async () => {
+  for (const repeatable of [true, false]) {
+    const [a, b] = [new FakeProvider(), new FakeProvider()];
+    a.health = () => new Promise(() => {});
+    const { router, clock } = routerOf({ a, b });
+    const result = router.call({}, {}, { repeatable, timeoutMs: 1_000 });
+    await clock.advanceAsync(500);
+    expect(await result).toMatchObject({
+      provider: 'b',
+      attempts: [
+        { provider: 'a', status: 'skipped', reason: "its health check hasn't answered yet" },
+        {},
+      ],
+    });
+    await clock.advanceAsync(4_500);
+    expect(router.snapshot()[0]).toMatchObject({ state: 'unhealthy' });
+    expect(clock.pending).toBe(0);
+  }
 });
 
 describe('provider credentials', () => {
@@ -180,42 +181,40 @@ describe('provider credentials', () => {
   });
 });
 
-describe('a provider factory', () => {
-  it('is called once, when its provider is first needed', async () => {
-    let made = 0;
-    const factory: ProviderFactory = () => ((made += 1), new FakeProvider());
-    const router = new ProviderRouter({
-      toolName: 'search',
-      providers: [{ name: 'a' }, { name: 'b' }],
-      factories: { a: factory, b: factory },
-    });
-    expect(made).toBe(0);
-    await router.call({}, {}, REPEATABLE);
-    await router.call({}, {}, REPEATABLE);
-    expect(made).toBe(1);
+it('a provider factory is called once, when its provider is first needed', async () => {
+  let made = 0;
+  const factory: ProviderFactory = () => ((made += 1), new FakeProvider());
+  const router = new ProviderRouter({
+    toolName: 'search',
+    providers: [{ name: 'a' }, { name: 'b' }],
+    factories: { a: factory, b: factory },
   });
+  expect(made).toBe(0);
+  await router.call({}, {}, REPEATABLE);
+  await router.call({}, {}, REPEATABLE);
+  expect(made).toBe(1);
+});
 
-  it('makes its provider unhealthy if it throws, and is retried after the interval', async () => {
-    let isBroken = true;
-    const a: ProviderFactory = () => {
-      if (isBroken) throw new RangeError('/home/me/config');
-      return new FakeProvider();
-    };
-    const { call, clock, router } = routerOf(
-      { b: new FakeProvider() },
-      {
-        providers: [{ name: 'a' }, { name: 'b' }],
-        factories: { a, b: new FakeProvider().factory },
-      },
-    );
-    expect(await call()).toMatchObject({
-      provider: 'b',
-      attempts: [{ reason: 'its factory failed: RangeError' }, {}],
-    });
-    expect(router.snapshot()[0]).toMatchObject({ state: 'unhealthy' });
-    isBroken = false;
-    expect(await call()).toMatchObject({ provider: 'b' });
-    clock.advance(300_000);
-    expect(await call()).toMatchObject({ provider: 'a' });
+it('a provider factory makes its provider unhealthy if it throws, and is retried after the interval', async () => {
+  let isBroken = true;
+  const a: ProviderFactory = () => {
+    if (isBroken) throw new RangeError('/home/me/config');
+    return new FakeProvider();
+  };
+  const { call, clock, router } = routerOf(
+    { b: new FakeProvider() },
+    {
+      providers: [{ name: 'a' }, { name: 'b' }],
+      factories: { a, b: new FakeProvider().factory },
+    },
+  );
+  expect(await call()).toMatchObject({
+    provider: 'b',
+    attempts: [{ reason: 'its factory failed: RangeError' }, {}],
   });
+  expect(router.snapshot()[0]).toMatchObject({ state: 'unhealthy' });
+  isBroken = false;
+  expect(await call()).toMatchObject({ provider: 'b' });
+  clock.advance(300_000);
+  expect(await call()).toMatchObject({ provider: 'a' });
 });

@@ -71,23 +71,21 @@ const at = (place: string) => new Orders(new Database(place));
 const run = (registry: ToolMetadataRegistry, name: string, input: unknown = { id: 'a1' }) =>
   new ToolExecutor({ registry, confirm: () => true }).execute({ id: '1', name, input });
 
-describe('metadataOf', () => {
-  it("metadataOf lists a class's tools and where they're declared, without an instance", () => {
-    expect(
-      metadataOf(RushOrders).map(({ name, category, declaredOn, method, static: isStatic }) => [
-        name,
-        category,
-        declaredOn,
-        method,
-        isStatic,
-      ]),
-    ).toEqual([
-      ['order_rush', 'orders', RushOrders, 'rush', false],
-      ['order_find', 'orders', Orders, 'find', false],
-      ['order_cancel', 'orders', Orders, 'cancel', false],
-      ['order_kinds', 'orders', Orders, 'kinds', true],
-    ]);
-  });
+it("metadataOf lists a class's tools and where they're declared, without an instance", () => {
+  expect(
+    metadataOf(RushOrders).map(({ name, category, declaredOn, method, static: isStatic }) => [
+      name,
+      category,
+      declaredOn,
+      method,
+      isStatic,
+    ]),
+  ).toEqual([
+    ['order_rush', 'orders', RushOrders, 'rush', false],
+    ['order_find', 'orders', Orders, 'find', false],
+    ['order_cancel', 'orders', Orders, 'cancel', false],
+    ['order_kinds', 'orders', Orders, 'kinds', true],
+  ]);
 });
 
 describe('a registry with resolve', () => {
@@ -173,46 +171,44 @@ it('resolve also works with runTool, exports, and capability registries', async 
   });
 });
 
-describe('register with a prefix', () => {
-  const toolOf = (name: string, more: object = {}) =>
-    defineTool({
-      name,
-      description: 'Does it',
-      inputSchema: z.object({}),
-      execute: () => name,
-      ...more,
-    });
-
-  it('different prefixes allow two instances of the same toolkit', async () => {
-    const registry = new ToolMetadataRegistry();
-    registry.register(at('Bern'), { prefix: 'eu_' });
-    registry.register(at('Boston'), { prefix: 'us_' });
-    expect([...registry].map(({ name }) => name)).toEqual([
-      'eu_order_find',
-      'eu_order_cancel',
-      'us_order_find',
-      'us_order_cancel',
-    ]);
-    expect(await run(registry, 'us_order_find')).toMatchObject({ value: 'a1 in Boston' });
+const toolOf = (name: string, more: object = {}) =>
+  defineTool({
+    name,
+    description: 'Does it',
+    inputSchema: z.object({}),
+    execute: () => name,
+    ...more,
   });
 
-  it('a prefix is also added to aliases and to references between tools', () => {
-    const registry = new ToolMetadataRegistry();
-    registry.registerAll(
-      [toolOf('read', { aliases: ['open'] }), toolOf('write', { invalidates: ['read', 'search'] })],
-      { prefix: 'eu_' },
-    );
-    expect(registry.require('eu_open').name).toBe('eu_read');
-    expect(registry.require('eu_write').invalidates).toEqual(['eu_read', 'search']);
-  });
+it('different prefixes allow two instances of the same toolkit', async () => {
+  const registry = new ToolMetadataRegistry();
+  registry.register(at('Bern'), { prefix: 'eu_' });
+  registry.register(at('Boston'), { prefix: 'us_' });
+  expect([...registry].map(({ name }) => name)).toEqual([
+    'eu_order_find',
+    'eu_order_cancel',
+    'us_order_find',
+    'us_order_cancel',
+  ]);
+  expect(await run(registry, 'us_order_find')).toMatchObject({ value: 'a1 in Boston' });
+});
 
-  it('an invalid prefix is refused', () => {
-    const registry = new ToolMetadataRegistry();
-    expect(refusal(() => registry.register(toolOf('read'), { prefix: 'eu ' })).message).toContain(
-      'got "eu read".',
-    );
-    expect(
-      refusal(() => registry.register(toolOf('read'), { prefix: 5 as never })).message,
-    ).toContain('prefix: Expected a string, got 5.');
-  });
+it('a prefix is also added to aliases and to references between tools', () => {
+  const registry = new ToolMetadataRegistry();
+  registry.registerAll(
+    [toolOf('read', { aliases: ['open'] }), toolOf('write', { invalidates: ['read', 'search'] })],
+    { prefix: 'eu_' },
+  );
+  expect(registry.require('eu_open').name).toBe('eu_read');
+  expect(registry.require('eu_write').invalidates).toEqual(['eu_read', 'search']);
+});
+
+it('an invalid prefix is refused', () => {
+  const registry = new ToolMetadataRegistry();
+  expect(refusal(() => registry.register(toolOf('read'), { prefix: 'eu ' })).message).toContain(
+    'got "eu read".',
+  );
+  expect(
+    refusal(() => registry.register(toolOf('read'), { prefix: 5 as never })).message,
+  ).toContain('prefix: Expected a string, got 5.');
 });

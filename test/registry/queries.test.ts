@@ -112,35 +112,33 @@ describe('the derived sets', () => {
   });
 });
 
-describe('availability', () => {
-  it.each([
-    ['whose check returns a promise', () => Promise.resolve(true), false],
-    [
-      'whose check throws',
-      () => {
-        throw new Error('down');
-      },
-      false,
-    ],
-  ])('isAvailable returns false for a tool %s', (_, available, expected) => {
-    const registry = registryOf({ name: 'a', aliases: ['b'], available });
-    expect([registry.isAvailable('a'), registry.isAvailable('b')]).toEqual([expected, expected]);
-    expect(registry.filter({ available: true })).toHaveLength(expected ? 1 : 0);
-    expect(registry.filter({ available: false })).toHaveLength(expected ? 0 : 1);
-    expect(registry.summary().unavailable).toBe(expected ? 0 : 1);
-  });
+it.each([
+  ['whose check returns a promise', () => Promise.resolve(true), false],
+  [
+    'whose check throws',
+    () => {
+      throw new Error('down');
+    },
+    false,
+  ],
+])('isAvailable returns false for a tool %s', (_, available, expected) => {
+  const registry = registryOf({ name: 'a', aliases: ['b'], available });
+  expect([registry.isAvailable('a'), registry.isAvailable('b')]).toEqual([expected, expected]);
+  expect(registry.filter({ available: true })).toHaveLength(expected ? 1 : 0);
+  expect(registry.filter({ available: false })).toHaveLength(expected ? 0 : 1);
+  expect(registry.summary().unavailable).toBe(expected ? 0 : 1);
+});
 
-  it('availability is checked on every query, but never on registration', () => {
-    let calls = 0;
-    const registry = registryOf({ name: 'a', available: () => calls++ > 0 });
-    expect(calls).toBe(0);
-    expect([
-      registry.isAvailable('a'),
-      registry.isAvailable('a'),
-      registry.isAvailable('nobody'),
-    ]).toEqual([false, true, false]);
-    expect(calls).toBe(2);
-  });
+it('availability is checked on every query, but never on registration', () => {
+  let calls = 0;
+  const registry = registryOf({ name: 'a', available: () => calls++ > 0 });
+  expect(calls).toBe(0);
+  expect([
+    registry.isAvailable('a'),
+    registry.isAvailable('a'),
+    registry.isAvailable('nobody'),
+  ]).toEqual([false, true, false]);
+  expect(calls).toBe(2);
 });
 
 describe('require', () => {
@@ -166,80 +164,76 @@ describe('require', () => {
   });
 });
 
-describe('the summary', () => {
-  it('summary counts tools by every axis, label, and derived set', () => {
-    const registry = registryOf(
-      {
-        name: 'a',
-        accessMode: 'readonly',
-        priority: 0,
-        category: 'Git',
-        stages: ['reading', 'analysis'],
-        taskTypes: ['search'],
-        costTier: 'free',
-      },
-      { name: 'b', accessMode: 'write', category: 'git', costTier: 'free', available: () => false },
-      { name: 'c' },
-    );
-    expect(registry.summary()).toEqual({
-      revision: 1,
-      tools: 3,
-      unavailable: 1,
-      byPriority: { CRITICAL: 1, HIGH: 0, MEDIUM: 2, LOW: 0 },
-      byAccessMode: { readonly: 1, write: 1, execute: 0, mixed: 1 },
-      byDangerLevel: { safe: 0, low: 1, medium: 1, high: 1, critical: 0 },
-      byExecutionCategory: { read_only: 1, write: 1, execute: 0, compute: 0, network: 0, mixed: 1 },
-      byCostTier: { free: 2, low: 0, medium: 1, high: 0 },
-      byCategory: { git: 2 },
-      byStage: { reading: 1, analysis: 1 },
-      byTaskType: { search: 1 },
-      derived: {
-        write: 2,
-        idempotent: 1,
-        parallelizable: 1,
-        dangerous: 1,
-        requiringApproval: 2,
-        cacheInvalidating: 2,
-        critical: 1,
-      },
-    });
+it('summary counts tools by every axis, label, and derived set', () => {
+  const registry = registryOf(
+    {
+      name: 'a',
+      accessMode: 'readonly',
+      priority: 0,
+      category: 'Git',
+      stages: ['reading', 'analysis'],
+      taskTypes: ['search'],
+      costTier: 'free',
+    },
+    { name: 'b', accessMode: 'write', category: 'git', costTier: 'free', available: () => false },
+    { name: 'c' },
+  );
+  expect(registry.summary()).toEqual({
+    revision: 1,
+    tools: 3,
+    unavailable: 1,
+    byPriority: { CRITICAL: 1, HIGH: 0, MEDIUM: 2, LOW: 0 },
+    byAccessMode: { readonly: 1, write: 1, execute: 0, mixed: 1 },
+    byDangerLevel: { safe: 0, low: 1, medium: 1, high: 1, critical: 0 },
+    byExecutionCategory: { read_only: 1, write: 1, execute: 0, compute: 0, network: 0, mixed: 1 },
+    byCostTier: { free: 2, low: 0, medium: 1, high: 0 },
+    byCategory: { git: 2 },
+    byStage: { reading: 1, analysis: 1 },
+    byTaskType: { search: 1 },
+    derived: {
+      write: 2,
+      idempotent: 1,
+      parallelizable: 1,
+      dangerous: 1,
+      requiringApproval: 2,
+      cacheInvalidating: 2,
+      critical: 1,
+    },
   });
 });
 
-describe('the matching metrics', () => {
-  function measured() {
-    let time = 0;
-    const registry = new ToolMetadataRegistry({ now: () => (time += 4) });
-    registry.registerAll([
-      sample({ name: 'a', category: 'vcs', keywords: ['git', 'diff'] }),
-      sample({ name: 'b', category: 'files', keywords: ['git'] }),
-    ]);
-    return registry;
-  }
+function measured() {
+  let time = 0;
+  const registry = new ToolMetadataRegistry({ now: () => (time += 4) });
+  registry.registerAll([
+    sample({ name: 'a', category: 'vcs', keywords: ['git', 'diff'] }),
+    sample({ name: 'b', category: 'files', keywords: ['git'] }),
+  ]);
+  return registry;
+}
 
-  it('metrics count texts, results, empty results, time, keywords, and categories', () => {
-    const registry = measured();
-    registry.getToolsMatchingTextScored('git git git');
-    registry.getToolsMatchingTextScored('diff');
-    registry.getToolsMatchingTextScored('nothing');
-    registry.getToolsMatchingTextScored('git', { maxResults: 1 });
-    registry.detectCategoriesFromText('diff');
-    registry.detectCategoriesFromText('git');
-    registry.getToolsMatchingMandatoryKeywords('git');
-    registry.search('git');
-    expect(JSON.parse(JSON.stringify(registry.metrics))).toEqual({
-      queries: 4,
-      matches: 4,
-      emptyResults: 1,
-      averageTimeMs: 4,
-      topKeywords: [
-        { name: 'git', hits: 2 },
-        { name: 'diff', hits: 1 },
-      ],
-      topCategories: [
-        { name: 'vcs', hits: 2 },
-        { name: 'files', hits: 1 },
-      ],
-    });
+it('metrics count texts, results, empty results, time, keywords, and categories', () => {
+  const registry = measured();
+  registry.getToolsMatchingTextScored('git git git');
+  registry.getToolsMatchingTextScored('diff');
+  registry.getToolsMatchingTextScored('nothing');
+  registry.getToolsMatchingTextScored('git', { maxResults: 1 });
+  registry.detectCategoriesFromText('diff');
+  registry.detectCategoriesFromText('git');
+  registry.getToolsMatchingMandatoryKeywords('git');
+  registry.search('git');
+  expect(JSON.parse(JSON.stringify(registry.metrics))).toEqual({
+    queries: 4,
+    matches: 4,
+    emptyResults: 1,
+    averageTimeMs: 4,
+    topKeywords: [
+      { name: 'git', hits: 2 },
+      { name: 'diff', hits: 1 },
+    ],
+    topCategories: [
+      { name: 'vcs', hits: 2 },
+      { name: 'files', hits: 1 },
+    ],
   });
 });

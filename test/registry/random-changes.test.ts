@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { isToolError, ToolMetadataRegistry, type ToolEntry } from '../../src/index.js';
 import { sample, sampleEntry, type LooseOptions } from '../tool/sample-tools.js';
 import { NAMES, toolOptions } from './arbitrary-tools.js';
@@ -57,29 +57,27 @@ function apply(registry: ToolMetadataRegistry, change: Step): boolean {
   }
 }
 
-describe('a registry after random changes', () => {
-  it('after each of 200 random changes, all queries return the same as a recount of the entries', () => {
-    fc.assert(
-      fc.property(fc.array(step, { minLength: 200, maxLength: 200, size: 'max' }), (steps) => {
-        const registry = new ToolMetadataRegistry();
-        let entries: readonly ToolEntry[] = [];
-        for (const [index, change] of steps.entries()) {
-          const revision = registry.revision;
-          const next = applied(entries, change);
-          expect(apply(registry, change)).toBe(next !== undefined);
-          const changed =
-            next !== undefined &&
-            !('register' in change ? change.register.length === 0 : next.length === entries.length);
-          expect(registry.revision).toBe(revision + (changed ? 1 : 0));
-          entries = next ?? entries;
-          if (index % 10 === 9) expect(answersOf(registry)).toEqual(naiveAnswers(entries));
-          else
-            expect([...registry].map(({ digest }) => digest)).toEqual(
-              entries.map(({ digest }) => digest),
-            );
-        }
-      }),
-      { numRuns: propertyRuns(6) },
-    );
-  });
+it('after each of 200 random changes, all queries return the same as a recount of the entries', () => {
+  fc.assert(
+    fc.property(fc.array(step, { minLength: 200, maxLength: 200, size: 'max' }), (steps) => {
+      const registry = new ToolMetadataRegistry();
+      let entries: readonly ToolEntry[] = [];
+      for (const [index, change] of steps.entries()) {
+        const revision = registry.revision;
+        const next = applied(entries, change);
+        expect(apply(registry, change)).toBe(next !== undefined);
+        const changed =
+          next !== undefined &&
+          !('register' in change ? change.register.length === 0 : next.length === entries.length);
+        expect(registry.revision).toBe(revision + (changed ? 1 : 0));
+        entries = next ?? entries;
+        if (index % 10 === 9) expect(answersOf(registry)).toEqual(naiveAnswers(entries));
+        else
+          expect([...registry].map(({ digest }) => digest)).toEqual(
+            entries.map(({ digest }) => digest),
+          );
+      }
+    }),
+    { numRuns: propertyRuns(6) },
+  );
 });

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { type ToolMetadataRegistry } from '../../src/index.js';
 import { isDeepFrozen } from '../core/json-values.js';
 import { registryOf, sample, type LooseOptions } from '../tool/sample-tools.js';
@@ -42,53 +42,48 @@ const SETS: Readonly<Record<string, (registry: ToolMetadataRegistry) => Readonly
 const filled = () =>
   registryOf({ name: 'a', ...FULL }, { name: 'w', ...WRITING }, { name: 'x', ...WRITING });
 
-describe('a returned list', () => {
-  it.each(Object.entries(LISTS))('the list returned by %s is deeply frozen', (_, ask) => {
-    const list = ask(filled());
-    expect(() => (list as unknown[]).push('x')).toThrow(TypeError);
-    expect(isDeepFrozen(list)).toBe(true);
-  });
-
-  it.each(Object.entries(LISTS).filter(([name]) => name !== 'register'))(
-    'the list returned by %s is a snapshot',
-    (_, ask) => {
-      const registry = filled();
-      const list = ask(registry);
-      const before = [...list];
-      registry.registerAll(
-        [sample({ name: 'later', ...FULL }), sample({ name: 'a', ...WRITING })],
-        { replace: true },
-      );
-      registry.unregister('w');
-      ask(registry);
-      expect([...list]).toEqual(before);
-    },
-  );
+it.each(Object.entries(LISTS))('the list returned by %s is deeply frozen', (_, ask) => {
+  const list = ask(filled());
+  expect(() => (list as unknown[]).push('x')).toThrow(TypeError);
+  expect(isDeepFrozen(list)).toBe(true);
 });
 
-describe('a returned set', () => {
-  it.each(Object.entries(SETS))("the set returned by %s can't be changed", (_, ask) => {
+it.each(Object.entries(LISTS).filter(([name]) => name !== 'register'))(
+  'the list returned by %s is a snapshot',
+  (_, ask) => {
     const registry = filled();
-    const set = ask(registry) as Set<string>;
-    const before = [...set];
-    for (const change of [() => set.add('forged'), () => set.delete(before[0]!), () => set.clear()])
-      expect(change).toThrow(TypeError);
-    expect([...ask(registry)]).toEqual(before);
-  });
-
-  it.each(Object.entries(SETS))('the set returned by %s is a snapshot', (_, ask) => {
-    const registry = filled();
-    const set = ask(registry);
-    const before = [...set];
-    registry.registerAll(
-      [
-        sample({ name: 'later', ...WRITING, category: 'other', stages: ['new'] }),
-        sample({ name: 'a', ...WRITING }),
-      ],
-      { replace: true },
-    );
+    const list = ask(registry);
+    const before = [...list];
+    registry.registerAll([sample({ name: 'later', ...FULL }), sample({ name: 'a', ...WRITING })], {
+      replace: true,
+    });
     registry.unregister('w');
     ask(registry);
-    expect([...set]).toEqual(before);
-  });
+    expect([...list]).toEqual(before);
+  },
+);
+
+it.each(Object.entries(SETS))("the set returned by %s can't be changed", (_, ask) => {
+  const registry = filled();
+  const set = ask(registry) as Set<string>;
+  const before = [...set];
+  for (const change of [() => set.add('forged'), () => set.delete(before[0]!), () => set.clear()])
+    expect(change).toThrow(TypeError);
+  expect([...ask(registry)]).toEqual(before);
+});
+
+it.each(Object.entries(SETS))('the set returned by %s is a snapshot', (_, ask) => {
+  const registry = filled();
+  const set = ask(registry);
+  const before = [...set];
+  registry.registerAll(
+    [
+      sample({ name: 'later', ...WRITING, category: 'other', stages: ['new'] }),
+      sample({ name: 'a', ...WRITING }),
+    ],
+    { replace: true },
+  );
+  registry.unregister('w');
+  ask(registry);
+  expect([...set]).toEqual(before);
 });

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import {
   AccessMode,
   CostTier,
@@ -88,63 +88,61 @@ function passesNaively(entry: ToolEntry, filter: ToolFilter): boolean {
   );
 }
 
-describe('filter', () => {
-  it('filter matches custom metadata by one value, by several values, and within lists', () => {
-    const registry = registryOf(
-      { name: 'invoice', metadata: { team: 'billing', regions: ['eu', 'us'] } },
-      { name: 'chat', metadata: { team: 'support', owner: { id: 7 } } },
-      { name: 'plain' },
-    );
-    const found = (metadata: NonNullable<ToolFilter['metadata']>) =>
-      registry.filter({ metadata }).map(({ name }) => name);
-    expect(found({ team: 'billing' })).toEqual(['invoice']);
-    expect(found({ team: ['billing', 'support'] })).toEqual(['invoice', 'chat']);
-    expect(found({ regions: 'us' })).toEqual(['invoice']);
-    expect(found({ owner: { id: 7 } })).toEqual(['chat']);
-    expect(found({ team: 'billing', regions: 'asia' })).toEqual([]);
-    expect(found({ __proto__: null, toString: 'x' })).toEqual([]);
-  });
-
-  it('filter returns exactly the tools that match every condition, in registration order', () => {
-    const tools = fc.uniqueArray(toolOptions, { selector: ({ name }) => name, minLength: 3 });
-    fc.assert(
-      fc.property(tools, fc.array(filters, { minLength: 5, maxLength: 20 }), (options, asked) => {
-        const registry = registryOf(...options.map((each) => ({ ...each, aliases: [] })));
-        for (const filter of asked)
-          expect(registry.filter(filter).map(({ name }) => name)).toEqual(
-            [...registry].filter((entry) => passesNaively(entry, filter)).map(({ name }) => name),
-          );
-      }),
-      { numRuns: propertyRuns(200) },
-    );
-  });
-
+it('filter matches custom metadata by one value, by several values, and within lists', () => {
   const registry = registryOf(
-    { name: 'a', aliases: ['b'], category: 'git', accessMode: 'readonly' },
-    { name: 'c' },
+    { name: 'invoice', metadata: { team: 'billing', regions: ['eu', 'us'] } },
+    { name: 'chat', metadata: { team: 'support', owner: { id: 7 } } },
+    { name: 'plain' },
   );
+  const found = (metadata: NonNullable<ToolFilter['metadata']>) =>
+    registry.filter({ metadata }).map(({ name }) => name);
+  expect(found({ team: 'billing' })).toEqual(['invoice']);
+  expect(found({ team: ['billing', 'support'] })).toEqual(['invoice', 'chat']);
+  expect(found({ regions: 'us' })).toEqual(['invoice']);
+  expect(found({ owner: { id: 7 } })).toEqual(['chat']);
+  expect(found({ team: 'billing', regions: 'asia' })).toEqual([]);
+  expect(found({ __proto__: null, toString: 'x' })).toEqual([]);
+});
 
-  it('filter by name ignores aliases', () => {
-    expect(registry.filter({ name: 'b' })).toEqual([]);
-    expect(registry.filter({ name: ['a', 'b'] })).toHaveLength(1);
-  });
+it('filter returns exactly the tools that match every condition, in registration order', () => {
+  const tools = fc.uniqueArray(toolOptions, { selector: ({ name }) => name, minLength: 3 });
+  fc.assert(
+    fc.property(tools, fc.array(filters, { minLength: 5, maxLength: 20 }), (options, asked) => {
+      const registry = registryOf(...options.map((each) => ({ ...each, aliases: [] })));
+      for (const filter of asked)
+        expect(registry.filter(filter).map(({ name }) => name)).toEqual(
+          [...registry].filter((entry) => passesNaively(entry, filter)).map(({ name }) => name),
+        );
+    }),
+    { numRuns: propertyRuns(200) },
+  );
+});
 
-  it.each([
-    [
-      'an unknown condition',
-      { categories: 'git' },
-      'Expected a known option, got "categories". Did you mean "category"?',
-    ],
-    [
-      'a condition named __proto__',
-      JSON.parse('{"__proto__":{"accessMode":"write"}}'),
-      '"__proto__"',
-    ],
-    ['an unknown value', { accessMode: 'read' }, 'accessMode'],
-    ['an unknown derived set', { derived: 'constructor' }, 'derived'],
-  ])('filter refuses %s instead of matching everything', (_, filter, found) => {
-    const error = refusal(() => registry.filter(filter as ToolFilter));
-    expect(error.code).toBe('INVALID_ARGUMENT');
-    expect(error.message).toContain(found);
-  });
+const registry = registryOf(
+  { name: 'a', aliases: ['b'], category: 'git', accessMode: 'readonly' },
+  { name: 'c' },
+);
+
+it('filter by name ignores aliases', () => {
+  expect(registry.filter({ name: 'b' })).toEqual([]);
+  expect(registry.filter({ name: ['a', 'b'] })).toHaveLength(1);
+});
+
+it.each([
+  [
+    'an unknown condition',
+    { categories: 'git' },
+    'Expected a known option, got "categories". Did you mean "category"?',
+  ],
+  [
+    'a condition named __proto__',
+    JSON.parse('{"__proto__":{"accessMode":"write"}}'),
+    '"__proto__"',
+  ],
+  ['an unknown value', { accessMode: 'read' }, 'accessMode'],
+  ['an unknown derived set', { derived: 'constructor' }, 'derived'],
+])('filter refuses %s instead of matching everything', (_, filter, found) => {
+  const error = refusal(() => registry.filter(filter as ToolFilter));
+  expect(error.code).toBe('INVALID_ARGUMENT');
+  expect(error.message).toContain(found);
 });

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { policyOver } from './policies.js';
 
 const THROWING = new Proxy(
@@ -31,96 +31,92 @@ const policy = policyOver(
 );
 const decide = (call: unknown, context?: unknown) => policy.decide(call as never, context as never);
 
-describe('malformed calls', () => {
-  it("a value that isn't a call is denied", () => {
-    for (const call of [
-      undefined,
-      null,
-      5,
-      'read',
-      [],
-      {},
-      () => undefined,
-      THROWING,
-      REVOKED,
-      { name: undefined },
-      { name: THROWING },
-      { name: ['read'] },
-      { name: { toString: () => 'read' } },
-      { name: Symbol('read') },
-    ]) {
-      expect(decide(call)).toMatchObject({ verdict: 'deny', danger: 'critical' });
-      expect(Object.isFrozen(decide(call))).toBe(true);
-    }
-  });
-
-  it('a tool name such as "constructor" or "*" is treated as an unknown tool', () => {
-    for (const name of [
-      '__proto__',
-      'constructor',
-      'toString',
-      'hasOwnProperty',
-      'valueOf',
-      '',
-      '*',
-      're*',
-    ])
-      expect(decide({ id: '1', name, input: {} })).toMatchObject({
-        verdict: 'deny',
-        rule: 'unknown-tool',
-      });
-  });
-
-  it('the policy never throws, for any call and context', () => {
-    const anything = fc.oneof(
-      fc.anything({ withProxy: true } as never),
-      fc.record({
-        id: fc.anything(),
-        name: fc.oneof(fc.constantFrom('read', 'write', '__proto__'), fc.anything()),
-        input: fc.anything(),
-      }),
-    );
-    fc.assert(
-      fc.property(anything, fc.option(fc.anything(), { nil: undefined }), (call, context) => {
-        expect(['allow', 'confirm', 'deny']).toContain(decide(call, context).verdict);
-      }),
-      { numRuns: 500 },
-    );
-  });
+it("a value that isn't a call is denied", () => {
+  for (const call of [
+    undefined,
+    null,
+    5,
+    'read',
+    [],
+    {},
+    () => undefined,
+    THROWING,
+    REVOKED,
+    { name: undefined },
+    { name: THROWING },
+    { name: ['read'] },
+    { name: { toString: () => 'read' } },
+    { name: Symbol('read') },
+  ]) {
+    expect(decide(call)).toMatchObject({ verdict: 'deny', danger: 'critical' });
+    expect(Object.isFrozen(decide(call))).toBe(true);
+  }
 });
 
-describe('malformed contexts', () => {
-  it('a call is denied if reading its context throws', () => {
-    for (const context of [
-      null,
-      THROWING,
-      REVOKED,
-      {
-        get mode() {
-          throw new Error('no');
-        },
-      },
-      { scopes: THROWING },
-      { scopes: REVOKED },
-    ])
-      expect(decide({ id: '1', name: 'read', input: {} }, context).verdict).toBe('deny');
-  });
+it('a tool name such as "constructor" or "*" is treated as an unknown tool', () => {
+  for (const name of [
+    '__proto__',
+    'constructor',
+    'toString',
+    'hasOwnProperty',
+    'valueOf',
+    '',
+    '*',
+    're*',
+  ])
+    expect(decide({ id: '1', name, input: {} })).toMatchObject({
+      verdict: 'deny',
+      rule: 'unknown-tool',
+    });
+});
 
-  it('a call is denied if its context has values of the wrong type', () => {
-    for (const context of [
-      { principal: null },
-      { principal: 5 },
-      { principal: ['ada'] },
-      { persona: {} },
-      { conversationId: 1 },
-      { scopes: 'all' },
-      { scopes: [1] },
-      { scopes: { length: 1 } },
-    ]) {
-      expect([context, decide({ id: '1', name: 'read', input: {} }, context)]).toMatchObject([
-        context,
-        { verdict: 'deny', rule: 'invalid-context' },
-      ]);
-    }
-  });
+it('the policy never throws, for any call and context', () => {
+  const anything = fc.oneof(
+    fc.anything({ withProxy: true } as never),
+    fc.record({
+      id: fc.anything(),
+      name: fc.oneof(fc.constantFrom('read', 'write', '__proto__'), fc.anything()),
+      input: fc.anything(),
+    }),
+  );
+  fc.assert(
+    fc.property(anything, fc.option(fc.anything(), { nil: undefined }), (call, context) => {
+      expect(['allow', 'confirm', 'deny']).toContain(decide(call, context).verdict);
+    }),
+    { numRuns: 500 },
+  );
+});
+
+it('a call is denied if reading its context throws', () => {
+  for (const context of [
+    null,
+    THROWING,
+    REVOKED,
+    {
+      get mode() {
+        throw new Error('no');
+      },
+    },
+    { scopes: THROWING },
+    { scopes: REVOKED },
+  ])
+    expect(decide({ id: '1', name: 'read', input: {} }, context).verdict).toBe('deny');
+});
+
+it('a call is denied if its context has values of the wrong type', () => {
+  for (const context of [
+    { principal: null },
+    { principal: 5 },
+    { principal: ['ada'] },
+    { persona: {} },
+    { conversationId: 1 },
+    { scopes: 'all' },
+    { scopes: [1] },
+    { scopes: { length: 1 } },
+  ]) {
+    expect([context, decide({ id: '1', name: 'read', input: {} }, context)]).toMatchObject([
+      context,
+      { verdict: 'deny', rule: 'invalid-context' },
+    ]);
+  }
 });

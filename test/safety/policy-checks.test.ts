@@ -137,70 +137,62 @@ describe('requires_flags in a manifest', () => {
   });
 });
 
-describe('policy modes', () => {
-  it("a call must be allowed by both its own mode and the policy's mode", () => {
-    const policy = policyOver(
-      [
-        { name: 'read', ...READ },
-        { name: 'write', accessMode: 'write' },
-      ],
-      { mode: 'allow-list', allow: ['write', 'read'] },
+it("a call must be allowed by both its own mode and the policy's mode", () => {
+  const policy = policyOver(
+    [
+      { name: 'read', ...READ },
+      { name: 'write', accessMode: 'write' },
+    ],
+    { mode: 'allow-list', allow: ['write', 'read'] },
+  );
+  const verdict = (name: string, mode?: 'read-only' | 'unattended' | 'default') =>
+    policy.decide({ id: '1', name, input: {} }, mode && { mode }).verdict;
+  expect([verdict('read'), verdict('write')]).toEqual(['allow', 'allow']);
+  expect([verdict('read', 'read-only'), verdict('write', 'read-only')]).toEqual(['allow', 'deny']);
+  expect([verdict('write', 'unattended'), verdict('write', 'default')]).toEqual(['allow', 'allow']);
+});
+
+it("a call's mode can't turn an approval request into permission", () => {
+  const policy = policyOver([{ accessMode: 'write' }], { allow: ['*'] });
+  for (const mode of [undefined, 'default', 'allow-list'] as const)
+    expect(policy.decide({ id: '1', name: 'sample', input: {} }, mode && { mode }).verdict).toBe(
+      'confirm',
     );
-    const verdict = (name: string, mode?: 'read-only' | 'unattended' | 'default') =>
-      policy.decide({ id: '1', name, input: {} }, mode && { mode }).verdict;
-    expect([verdict('read'), verdict('write')]).toEqual(['allow', 'allow']);
-    expect([verdict('read', 'read-only'), verdict('write', 'read-only')]).toEqual([
-      'allow',
-      'deny',
-    ]);
-    expect([verdict('write', 'unattended'), verdict('write', 'default')]).toEqual([
-      'allow',
-      'allow',
-    ]);
-  });
+});
 
-  it("a call's mode can't turn an approval request into permission", () => {
-    const policy = policyOver([{ accessMode: 'write' }], { allow: ['*'] });
-    for (const mode of [undefined, 'default', 'allow-list'] as const)
-      expect(policy.decide({ id: '1', name: 'sample', input: {} }, mode && { mode }).verdict).toBe(
-        'confirm',
-      );
-  });
-
-  it('an unknown mode denies the call', () => {
-    for (const mode of ['readonly', '', '__proto__', null, 5])
-      expect(decisionOn(READ, {}, { rules: ALLOW_ALL }, { mode })).toMatchObject({
-        verdict: 'deny',
-        rule: 'invalid-context',
-      });
-  });
-
-  it("the allow-list doesn't cover a call whose arguments raise the danger", () => {
-    const tool = {
-      accessMode: 'write',
-      dangerFor: ({ force }: { force?: boolean }) => (force ? 'critical' : 'medium'),
-    };
-    expect(decisionOn(tool, {}, { mode: 'allow-list', allow: ['sample'] })).toMatchObject({
-      verdict: 'allow',
-      rule: 'allow-list',
-    });
-    expect(
-      decisionOn(tool, { force: true }, { mode: 'allow-list', allow: ['sample'] }),
-    ).toMatchObject({ verdict: 'confirm', danger: 'critical' });
-  });
-
-  it('in unattended mode, a rule can allow a write, and calls that need approval are denied', () => {
-    expect(decisionOn({ accessMode: 'write' }, {}, { mode: 'unattended' })).toMatchObject({
+it('an unknown mode denies the call', () => {
+  for (const mode of ['readonly', '', '__proto__', null, 5])
+    expect(decisionOn(READ, {}, { rules: ALLOW_ALL }, { mode })).toMatchObject({
       verdict: 'deny',
-      rule: 'unattended',
+      rule: 'invalid-context',
     });
-    expect(
-      decisionOn({ accessMode: 'write' }, {}, { mode: 'unattended', rules: ALLOW_ALL }).verdict,
-    ).toBe('allow');
-    expect(
-      decisionOn(READ, {}, { mode: 'unattended', rules: [{ verdict: 'confirm' }] }).verdict,
-    ).toBe('deny');
+});
+
+it("the allow-list doesn't cover a call whose arguments raise the danger", () => {
+  const tool = {
+    accessMode: 'write',
+    dangerFor: ({ force }: { force?: boolean }) => (force ? 'critical' : 'medium'),
+  };
+  expect(decisionOn(tool, {}, { mode: 'allow-list', allow: ['sample'] })).toMatchObject({
+    verdict: 'allow',
+    rule: 'allow-list',
   });
+  expect(
+    decisionOn(tool, { force: true }, { mode: 'allow-list', allow: ['sample'] }),
+  ).toMatchObject({ verdict: 'confirm', danger: 'critical' });
+});
+
+it('in unattended mode, a rule can allow a write, and calls that need approval are denied', () => {
+  expect(decisionOn({ accessMode: 'write' }, {}, { mode: 'unattended' })).toMatchObject({
+    verdict: 'deny',
+    rule: 'unattended',
+  });
+  expect(
+    decisionOn({ accessMode: 'write' }, {}, { mode: 'unattended', rules: ALLOW_ALL }).verdict,
+  ).toBe('allow');
+  expect(
+    decisionOn(READ, {}, { mode: 'unattended', rules: [{ verdict: 'confirm' }] }).verdict,
+  ).toBe('deny');
 });
 
 it('the policy asks for approval of tools that need consent, write, or reach the danger or cost limit', () => {

@@ -250,233 +250,223 @@ describe('a rule that denies reading a folder', () => {
   });
 });
 
-describe('patterns in touches', () => {
-  const over = (touches: string, keys: readonly string[]) => {
-    const rules: readonly PolicyRule[] = [{ verdict: 'deny', touches }, ALLOWED];
-    return policyOver([{ name: 'save', accessMode: 'write', conflictKeys: () => keys }], {
-      rules,
-    }).decide({ id: '1', name: 'save' }).verdict;
-  };
+const over = (touches: string, keys: readonly string[]) => {
+  const rules: readonly PolicyRule[] = [{ verdict: 'deny', touches }, ALLOWED];
+  return policyOver([{ name: 'save', accessMode: 'write', conflictKeys: () => keys }], {
+    rules,
+  }).decide({ id: '1', name: 'save' }).verdict;
+};
 
-  it.each([
-    './package.lock',
-    'file:./package.lock',
-    'FILE:package.lock',
-    'sub/../package.lock',
-    './/package.lock',
-    'package.lock/',
-  ])('the pattern %j matches the same file as package.lock', async (pattern) => {
-    for (const path of ['package.lock', join(root, 'package.lock')])
-      expect(
-        await verdict(
-          'write_file',
-          { path, content: '' },
-          { verdict: 'deny', touches: `write:${pattern}` },
-        ),
-        path,
-      ).toBe('deny');
+it.each([
+  './package.lock',
+  'file:./package.lock',
+  'FILE:package.lock',
+  'sub/../package.lock',
+  './/package.lock',
+  'package.lock/',
+])('the pattern %j matches the same file as package.lock', async (pattern) => {
+  for (const path of ['package.lock', join(root, 'package.lock')])
     expect(
       await verdict(
         'write_file',
-        { path: 'other.lock', content: '' },
+        { path, content: '' },
         { verdict: 'deny', touches: `write:${pattern}` },
       ),
-    ).toBe('allow');
-  });
+      path,
+    ).toBe('deny');
+  expect(
+    await verdict(
+      'write_file',
+      { path: 'other.lock', content: '' },
+      { verdict: 'deny', touches: `write:${pattern}` },
+    ),
+  ).toBe('allow');
+});
 
-  it.each([
-    ['/package.lock', 'a path relative to the root'],
-    ['file:/package.lock', 'a path relative to the root'],
-    ['C:/package.lock', 'a path relative to the root'],
-    ['{a,b}.lock', 'only "*" is special'],
-    ['package.loc[jk]', 'only "*" is special'],
-    ['*/../package.lock', 'without ".." after a "*"'],
-    ['./', '"*" for everything'],
-  ])('the pattern %j is rejected because no key can match it', (pattern, expected) => {
-    for (const touches of [`write:${pattern}`, [`read:${pattern}`]]) {
-      expect(() => new SafetyPolicy({ registry, rules: [{ verdict: 'deny', touches }] })).toThrow(
-        expect.objectContaining({
-          code: 'INVALID_ARGUMENT',
-          message: expect.stringContaining(expected),
+it.each([
+  ['/package.lock', 'a path relative to the root'],
+  ['file:/package.lock', 'a path relative to the root'],
+  ['C:/package.lock', 'a path relative to the root'],
+  ['{a,b}.lock', 'only "*" is special'],
+  ['package.loc[jk]', 'only "*" is special'],
+  ['*/../package.lock', 'without ".." after a "*"'],
+  ['./', '"*" for everything'],
+])('the pattern %j is rejected because no key can match it', (pattern, expected) => {
+  for (const touches of [`write:${pattern}`, [`read:${pattern}`]]) {
+    expect(() => new SafetyPolicy({ registry, rules: [{ verdict: 'deny', touches }] })).toThrow(
+      expect.objectContaining({
+        code: 'INVALID_ARGUMENT',
+        message: expect.stringContaining(expected),
+      }),
+    );
+  }
+});
+
+it('a backslash in a pattern escapes the next character', async () => {
+  expect(over('write:app/\\[id\\]/\\{a,b\\}\\?', ['file:app/[id]/{a,b}?'])).toBe('deny');
+  expect(over('write:app/\\*', ['app/*'])).toBe('deny');
+  expect(over('write:app/\\*', ['app/a'])).toBe('allow');
+});
+
+it('a pattern that is only a kind (git:) matches all keys of that kind, and a file pattern matches only that file', () => {
+  expect(over('write:git:', ['git:HEAD'])).toBe('deny');
+  expect(over('write:src', ['src/a/'])).toBe('allow');
+});
+
+it('a URL pattern ignores the case of the host and treats "?" as an ordinary character', () => {
+  expect(over('write:HTTPS://Example.com/a?b=*', ['https://example.com/x/../a?b=//1'])).toBe(
+    'deny',
+  );
+  expect(over('write:https://example.com/a//b', ['https://example.com/a/b'])).toBe('allow');
+});
+
+it.each(['file:src//x', 'file:src\\x'])(
+  'rules and execution plans both normalize the key %j to src/x',
+  async (key) => {
+    expect(over('write:src/x', [key])).toBe('deny');
+    expect(over('write:src/', [key])).toBe('deny');
+    const own = new ToolMetadataRegistry();
+    for (const [name, keys] of [
+      ['one', [key]],
+      ['other', [key.includes(':') ? 'file:src/x' : 'src/x']],
+    ] as const)
+      own.register(
+        defineTool({
+          name,
+          description: 'Saves',
+          inputSchema: { type: 'object' },
+          accessMode: 'write',
+          allowParallel: true,
+          conflictKeys: () => keys,
+          execute: () => 1,
         }),
       );
-    }
-  });
+    expect(
+      planExecution(own, [
+        { name: 'one', input: {} },
+        { name: 'other', input: {} },
+      ]).batches,
+    ).toEqual([[0], [1]]);
+  },
+);
 
-  it('a backslash in a pattern escapes the next character', async () => {
-    expect(over('write:app/\\[id\\]/\\{a,b\\}\\?', ['file:app/[id]/{a,b}?'])).toBe('deny');
-    expect(over('write:app/\\*', ['app/*'])).toBe('deny');
-    expect(over('write:app/\\*', ['app/a'])).toBe('allow');
-  });
+it("a rule that allows a folder doesn't match keys outside the folder or keys that consist of a kind alone", () => {
+  const allowed = (key: string, touches = 'write:src/*') =>
+    policyOver([{ name: 'save', accessMode: 'write', conflictKeys: () => [key] }], {
+      rules: [{ verdict: 'allow', touches, upTo: 'critical' }, { verdict: 'deny' }],
+    }).decide({ id: '1', name: 'save' }).verdict;
+  expect(allowed('src/a')).toBe('allow');
+  for (const key of ['src/../secrets', 'file:src/..', 'src/..', '.', '../..', 'file:../../'])
+    expect(allowed(key), key).toBe('deny');
+  expect(allowed('git:', 'write:*:'), 'a kind stands for all of its keys').toBe('deny');
+});
 
-  it('a pattern that is only a kind (git:) matches all keys of that kind, and a file pattern matches only that file', () => {
-    expect(over('write:git:', ['git:HEAD'])).toBe('deny');
-    expect(over('write:src', ['src/a/'])).toBe('allow');
-  });
-
-  it('a URL pattern ignores the case of the host and treats "?" as an ordinary character', () => {
-    expect(over('write:HTTPS://Example.com/a?b=*', ['https://example.com/x/../a?b=//1'])).toBe(
-      'deny',
-    );
-    expect(over('write:https://example.com/a//b', ['https://example.com/a/b'])).toBe('allow');
-  });
-
-  it.each(['file:src//x', 'file:src\\x'])(
-    'rules and execution plans both normalize the key %j to src/x',
-    async (key) => {
-      expect(over('write:src/x', [key])).toBe('deny');
-      expect(over('write:src/', [key])).toBe('deny');
-      const own = new ToolMetadataRegistry();
-      for (const [name, keys] of [
-        ['one', [key]],
-        ['other', [key.includes(':') ? 'file:src/x' : 'src/x']],
-      ] as const)
-        own.register(
-          defineTool({
-            name,
-            description: 'Saves',
-            inputSchema: { type: 'object' },
-            accessMode: 'write',
-            allowParallel: true,
-            conflictKeys: () => keys,
-            execute: () => 1,
-          }),
-        );
-      expect(
-        planExecution(own, [
-          { name: 'one', input: {} },
-          { name: 'other', input: {} },
-        ]).batches,
-      ).toEqual([[0], [1]]);
-    },
+it('paths in patterns and keys are normalized before they are compared', () => {
+  const path = fc
+    .array(fc.constantFrom('a', 'b', '.', '..', '', 'c.d', '...'), { minLength: 1, maxLength: 4 })
+    .map((parts) => ['v', 'w', 'x', 'y', 'z', ...parts].join('/'));
+  const covers = (one: string) => /(?:^|\/)\.{0,2}$/.test(one);
+  fc.assert(
+    fc.property(
+      path,
+      path.filter((one) => !covers(one)),
+      (pattern, key) => {
+        const [wide, thing] = [
+          posix.normalize(covers(pattern) ? `${pattern}/` : pattern),
+          posix.normalize(key),
+        ];
+        const meets = wide.endsWith('/') ? `${thing}/`.startsWith(wide) : thing === wide;
+        expect(over(`write:${pattern}`, [`file:${key}`])).toBe(meets ? 'deny' : 'allow');
+      },
+    ),
+    { numRuns: 2_000 },
   );
-
-  it("a rule that allows a folder doesn't match keys outside the folder or keys that consist of a kind alone", () => {
-    const allowed = (key: string, touches = 'write:src/*') =>
-      policyOver([{ name: 'save', accessMode: 'write', conflictKeys: () => [key] }], {
-        rules: [{ verdict: 'allow', touches, upTo: 'critical' }, { verdict: 'deny' }],
-      }).decide({ id: '1', name: 'save' }).verdict;
-    expect(allowed('src/a')).toBe('allow');
-    for (const key of ['src/../secrets', 'file:src/..', 'src/..', '.', '../..', 'file:../../'])
-      expect(allowed(key), key).toBe('deny');
-    expect(allowed('git:', 'write:*:'), 'a kind stands for all of its keys').toBe('deny');
-  });
-
-  it('paths in patterns and keys are normalized before they are compared', () => {
-    const path = fc
-      .array(fc.constantFrom('a', 'b', '.', '..', '', 'c.d', '...'), { minLength: 1, maxLength: 4 })
-      .map((parts) => ['v', 'w', 'x', 'y', 'z', ...parts].join('/'));
-    const covers = (one: string) => /(?:^|\/)\.{0,2}$/.test(one);
-    fc.assert(
-      fc.property(
-        path,
-        path.filter((one) => !covers(one)),
-        (pattern, key) => {
-          const [wide, thing] = [
-            posix.normalize(covers(pattern) ? `${pattern}/` : pattern),
-            posix.normalize(key),
-          ];
-          const meets = wide.endsWith('/') ? `${thing}/`.startsWith(wide) : thing === wide;
-          expect(over(`write:${pattern}`, [`file:${key}`])).toBe(meets ? 'deny' : 'allow');
-        },
-      ),
-      { numRuns: 2_000 },
-    );
-  });
 });
 
-describe('rules that allow calls by what they touch', () => {
-  const only = (touches: string | readonly string[]) => [
-    { verdict: 'allow' as const, touches, upTo: 'critical' as const },
-    { verdict: 'deny' as const },
-  ];
+const only = (touches: string | readonly string[]) => [
+  { verdict: 'allow' as const, touches, upTo: 'critical' as const },
+  { verdict: 'deny' as const },
+];
 
-  it("a rule that allows writing to a folder doesn't match calls that write elsewhere or don't declare their writes", async () => {
-    const rules = only('write:src/*');
-    expect(await verdict('write_file', { path: './src/a', content: '' }, ...rules)).toBe('allow');
-    expect(await verdict('write_file', { path: 'src/../a', content: '' }, ...rules)).toBe('deny');
-    expect(await verdict('move_file', { from: 'src/a', to: 'src/b' }, ...rules)).toBe('allow');
-    expect(await verdict('move_file', { from: 'src/a', to: 'b' }, ...rules)).toBe('deny');
-    expect(await verdict('git_switch', { branch: 'main' }, ...rules)).toBe('deny');
-    expect(await verdict('run_shell', { command: 'ls' }, ...rules)).toBe('deny');
-    expect(await verdict('read_file', { path: 'src/a' }, ...rules)).toBe('deny');
-  });
-
-  it("a rule that allows reads doesn't match calls that read elsewhere or also write", async () => {
-    expect(await verdict('read_file', { path: 'docs/a' }, ...only('read:docs/'))).toBe('allow');
-    expect(await verdict('read_file', { path: 'src/a' }, ...only('read:docs/'))).toBe('deny');
-    expect(
-      await verdict(
-        'edit_file',
-        { path: 'docs/a', find: 'a', replace: 'b' },
-        ...only('read:docs/'),
-      ),
-    ).toBe('deny');
-    expect(
-      await verdict(
-        'edit_file',
-        { path: 'docs/a', find: 'a', replace: 'b' },
-        ...only(['read:docs/', 'write:docs/']),
-      ),
-    ).toBe('allow');
-    expect(
-      await verdict(
-        'fetch_url',
-        { url: 'https://docs.example.com/a/' },
-        ...only('read:https://docs.example.com/*'),
-      ),
-    ).toBe('allow');
-    expect(
-      await verdict(
-        'fetch_url',
-        { url: 'https://docs.example.com@evil.example/' },
-        ...only('read:https://docs.example.com/*'),
-      ),
-    ).toBe('deny');
-    expect(await verdict('calculate', { expression: '1' }, ...only('read:docs/'))).toBe('deny');
-  });
-
-  it("a rule that allows a path doesn't match a different spelling of that path", async () => {
-    expect(
-      await verdict(
-        'write_file',
-        { path: 'cafe\u0301/a', content: '' },
-        ...only('write:caf\u00e9/*'),
-      ),
-    ).toBe('deny');
-    expect(
-      await verdict('write_file', { path: 'notes.', content: '' }, ...only('write:notes')),
-    ).toBe('deny');
-  });
+it("a rule that allows writing to a folder doesn't match calls that write elsewhere or don't declare their writes", async () => {
+  const rules = only('write:src/*');
+  expect(await verdict('write_file', { path: './src/a', content: '' }, ...rules)).toBe('allow');
+  expect(await verdict('write_file', { path: 'src/../a', content: '' }, ...rules)).toBe('deny');
+  expect(await verdict('move_file', { from: 'src/a', to: 'src/b' }, ...rules)).toBe('allow');
+  expect(await verdict('move_file', { from: 'src/a', to: 'b' }, ...rules)).toBe('deny');
+  expect(await verdict('git_switch', { branch: 'main' }, ...rules)).toBe('deny');
+  expect(await verdict('run_shell', { command: 'ls' }, ...rules)).toBe('deny');
+  expect(await verdict('read_file', { path: 'src/a' }, ...rules)).toBe('deny');
 });
 
-describe('case-insensitive file systems', () => {
-  const verdicts = (ignoresCase: boolean, rule: PolicyRule) => {
-    const files = new FileWall(root, { ignoresCase });
-    const own = new ToolMetadataRegistry();
-    own.register(new WriteFile(files));
-    const policy = new SafetyPolicy({ registry: own, rules: [rule, { verdict: 'confirm' }] });
-    return ['package.lock', 'PACKAGE.LOCK', 'Package.Lock']
-      .map(
-        (path) =>
-          policy.decide({ id: '1', name: 'write_file', input: { path, content: '' } }).verdict,
-      )
-      .join(' ');
-  };
+it("a rule that allows reads doesn't match calls that read elsewhere or also write", async () => {
+  expect(await verdict('read_file', { path: 'docs/a' }, ...only('read:docs/'))).toBe('allow');
+  expect(await verdict('read_file', { path: 'src/a' }, ...only('read:docs/'))).toBe('deny');
+  expect(
+    await verdict('edit_file', { path: 'docs/a', find: 'a', replace: 'b' }, ...only('read:docs/')),
+  ).toBe('deny');
+  expect(
+    await verdict(
+      'edit_file',
+      { path: 'docs/a', find: 'a', replace: 'b' },
+      ...only(['read:docs/', 'write:docs/']),
+    ),
+  ).toBe('allow');
+  expect(
+    await verdict(
+      'fetch_url',
+      { url: 'https://docs.example.com/a/' },
+      ...only('read:https://docs.example.com/*'),
+    ),
+  ).toBe('allow');
+  expect(
+    await verdict(
+      'fetch_url',
+      { url: 'https://docs.example.com@evil.example/' },
+      ...only('read:https://docs.example.com/*'),
+    ),
+  ).toBe('deny');
+  expect(await verdict('calculate', { expression: '1' }, ...only('read:docs/'))).toBe('deny');
+});
 
-  it('a deny rule matches any case on a case-insensitive file system, but not elsewhere', () => {
-    const denying = (touches: string): PolicyRule => ({ verdict: 'deny', touches });
-    expect(verdicts(true, LOCKED)).toBe('deny deny deny');
-    expect(verdicts(true, denying('write:Package.lock'))).toBe('deny deny deny');
-    expect(verdicts(false, denying('write:package.lock'))).toBe('deny confirm confirm');
-    expect(verdicts(false, denying('write:PACKAGE.LOCK'))).toBe('deny deny confirm');
-  });
+it("a rule that allows a path doesn't match a different spelling of that path", async () => {
+  expect(
+    await verdict(
+      'write_file',
+      { path: 'cafe\u0301/a', content: '' },
+      ...only('write:caf\u00e9/*'),
+    ),
+  ).toBe('deny');
+  expect(await verdict('write_file', { path: 'notes.', content: '' }, ...only('write:notes'))).toBe(
+    'deny',
+  );
+});
 
-  it('a lower-case allow rule matches any case on a case-insensitive file system, but only its exact case elsewhere', () => {
-    const allowing = (touches: string): PolicyRule => ({ verdict: 'allow', touches });
-    expect(verdicts(true, allowing('write:package.lock'))).toBe('allow allow allow');
-    expect(verdicts(false, allowing('write:PACKAGE.LOCK'))).toBe('confirm allow confirm');
-  });
+const verdicts = (ignoresCase: boolean, rule: PolicyRule) => {
+  const files = new FileWall(root, { ignoresCase });
+  const own = new ToolMetadataRegistry();
+  own.register(new WriteFile(files));
+  const policy = new SafetyPolicy({ registry: own, rules: [rule, { verdict: 'confirm' }] });
+  return ['package.lock', 'PACKAGE.LOCK', 'Package.Lock']
+    .map(
+      (path) =>
+        policy.decide({ id: '1', name: 'write_file', input: { path, content: '' } }).verdict,
+    )
+    .join(' ');
+};
+
+it('a deny rule matches any case on a case-insensitive file system, but not elsewhere', () => {
+  const denying = (touches: string): PolicyRule => ({ verdict: 'deny', touches });
+  expect(verdicts(true, LOCKED)).toBe('deny deny deny');
+  expect(verdicts(true, denying('write:Package.lock'))).toBe('deny deny deny');
+  expect(verdicts(false, denying('write:package.lock'))).toBe('deny confirm confirm');
+  expect(verdicts(false, denying('write:PACKAGE.LOCK'))).toBe('deny deny confirm');
+});
+
+it('a lower-case allow rule matches any case on a case-insensitive file system, but only its exact case elsewhere', () => {
+  const allowing = (touches: string): PolicyRule => ({ verdict: 'allow', touches });
+  expect(verdicts(true, allowing('write:package.lock'))).toBe('allow allow allow');
+  expect(verdicts(false, allowing('write:PACKAGE.LOCK'))).toBe('confirm allow confirm');
 });
 
 describe('canonicalInput', () => {

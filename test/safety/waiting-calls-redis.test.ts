@@ -89,12 +89,4 @@ describe.skipIf(!redisPresent)('approvals in Redis', () => {
     expect(answers.filter(({ status }) => status === 'fulfilled').length).toBeLessThanOrEqual(1);
     await hasty.close();
   });
-
-  it('open calls are listed page by page and removed when they are answered', async () => {
-    await server.flush();
-    const asked = [await granted(), await granted()];
-    expect(await waiting.list()).toEqual([]);
-    const [newest] = [asked.at(-1)!];
-    expect((await waiting.get(newest.id))?.state.is).toBe('approved');
-  });
 });

@@ -104,17 +104,6 @@ describe('waiting calls', () => {
     },
   );
 
-  it('an approval is used at most once, even if its record is put back afterwards', async () => {
-    const pending = await approved();
-    const [key] = await store.list('waiting:');
-    const text = await store.get(key!);
-    await waiting.use(pending);
-    await store.compareAndSet(key!, text, undefined);
-    await store.compareAndSet(key!, undefined, text);
-    expect(await waiting.isUsed(pending)).toBe(true);
-    expect(await code(() => waiting.use(pending))).toBe('INVALID_APPROVAL');
-  });
-
   it('only one of 100 concurrent uses of an approval succeeds', async () => {
     const pending = await approved();
     const ends = await Promise.allSettled(Array.from({ length: 100 }, () => waiting.use(pending)));

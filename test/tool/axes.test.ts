@@ -3,34 +3,30 @@ import { cpSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
 import { build } from 'esbuild';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import * as root from '../../src/index.js';
 import { AXES, AXIS_NAMES } from '../../src/tool/axes.js';
 import { folderWith } from '../folder-with.js';
 import { DEADLINE_MS, PROGRAM_OPTIONS, ROOT } from '../programs.js';
 
-describe('every axis', () => {
-  it('has an enum that the root entry point exports', () => {
-    const exported: readonly unknown[] = Object.values(root);
-    expect(AXIS_NAMES.filter((name) => !exported.includes(AXES[name].values))).toEqual([]);
-  });
+it('every axis has an enum that the root entry point exports', () => {
+  const exported: readonly unknown[] = Object.values(root);
+  expect(AXIS_NAMES.filter((name) => !exported.includes(AXES[name].values))).toEqual([]);
+});
 
-  it('has a getter on the registry that finds the tools with a value', () => {
-    const registry = new root.ToolMetadataRegistry() as unknown as Record<
-      string,
-      (value: unknown) => unknown
-    >;
-    for (const name of AXIS_NAMES)
-      for (const value of Object.values(AXES[name].values))
-        expect(registry[`getBy${name[0]!.toUpperCase()}${name.slice(1)}`]?.(value), name).toEqual(
-          [],
-        );
-  });
+it('every axis has a getter on the registry that finds the tools with a value', () => {
+  const registry = new root.ToolMetadataRegistry() as unknown as Record<
+    string,
+    (value: unknown) => unknown
+  >;
+  for (const name of AXIS_NAMES)
+    for (const value of Object.values(AXES[name].values))
+      expect(registry[`getBy${name[0]!.toUpperCase()}${name.slice(1)}`]?.(value), name).toEqual([]);
+});
 
-  it('has its own name as its kind and its condition', () => {
-    for (const name of AXIS_NAMES)
-      expect([AXES[name].kind, AXES[name].filter.condition]).toEqual([name, name]);
-  });
+it('every axis has its own name as its kind and its condition', () => {
+  for (const name of AXIS_NAMES)
+    expect([AXES[name].kind, AXES[name].filter.condition]).toEqual([name, name]);
 });
 
 /** Returns the code of each step of "Adding an axis" in CONTRIBUTING.md. */

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { defineTool, ToolMetadataRegistry, type ToolEntry } from '../../src/index.js';
 import { isDeepFrozen } from '../core/json-values.js';
 import { EVERY_VALUE, LEAST, sampleEntry } from './sample-tools.js';
@@ -24,48 +24,44 @@ function entryFrom(options: object): ToolEntry {
   return new ToolMetadataRegistry().register(defineTool(options as never))[0]!;
 }
 
-describe('metadata', () => {
-  it('metadata is deeply frozen, on the entry and on the definition', () => {
-    const entry = entryFrom(changeableOptions());
-    expect(isDeepFrozen(entry)).toBe(true);
-    expect(isDeepFrozen(entry.definition)).toBe(true);
-    expect(() => (entry.keywords as string[]).push('x')).toThrow(TypeError);
-    expect(() => Object.assign(entry, { accessMode: 'readonly' })).toThrow(TypeError);
-    expect(() => Object.assign(entry.definition, { execute: () => 2 })).toThrow(TypeError);
-    expect(() => Object.assign(entry.metadata!['requires_flags'] as object, { x: 1 })).toThrow(
-      TypeError,
-    );
-  });
-
-  it("metadata doesn't change when the caller changes the options object", () => {
-    const options = changeableOptions();
-    const entry = entryFrom(options);
-    const before = JSON.stringify(entry);
-    spoil(options);
-    expect(JSON.stringify(entry)).toBe(before);
-    expect(before).not.toContain('spoilt');
-    expect(entry.inputSchema).toEqual(EVERY_VALUE['inputSchema']);
-    expect(entry.inputJsonSchema).toEqual(EVERY_VALUE['inputSchema']);
-    expect(entry.outputSchema).toEqual(EVERY_VALUE['outputSchema']);
-    expect(entry.digest).toBe(entryFrom(changeableOptions()).digest);
-  });
-
-  it('a definition has the same entry in every registry', () => {
-    const definition = defineTool(changeableOptions());
-    const [first] = new ToolMetadataRegistry().register(definition);
-    const [second] = new ToolMetadataRegistry().register(definition);
-    expect(second).toBe(first);
-    expect(first!.definition).toBe(definition);
-  });
+it('metadata is deeply frozen, on the entry and on the definition', () => {
+  const entry = entryFrom(changeableOptions());
+  expect(isDeepFrozen(entry)).toBe(true);
+  expect(isDeepFrozen(entry.definition)).toBe(true);
+  expect(() => (entry.keywords as string[]).push('x')).toThrow(TypeError);
+  expect(() => Object.assign(entry, { accessMode: 'readonly' })).toThrow(TypeError);
+  expect(() => Object.assign(entry.definition, { execute: () => 2 })).toThrow(TypeError);
+  expect(() => Object.assign(entry.metadata!['requires_flags'] as object, { x: 1 })).toThrow(
+    TypeError,
+  );
 });
 
-describe('an input schema', () => {
-  it('a schema property named __proto__ is kept', () => {
-    const schema: unknown = JSON.parse(
-      '{"type":"object","properties":{"__proto__":{"type":"string"}}}',
-    );
-    expect(
-      Object.keys(sampleEntry({ inputSchema: schema }).inputJsonSchema['properties'] as object),
-    ).toEqual(['__proto__']);
-  });
+it("metadata doesn't change when the caller changes the options object", () => {
+  const options = changeableOptions();
+  const entry = entryFrom(options);
+  const before = JSON.stringify(entry);
+  spoil(options);
+  expect(JSON.stringify(entry)).toBe(before);
+  expect(before).not.toContain('spoilt');
+  expect(entry.inputSchema).toEqual(EVERY_VALUE['inputSchema']);
+  expect(entry.inputJsonSchema).toEqual(EVERY_VALUE['inputSchema']);
+  expect(entry.outputSchema).toEqual(EVERY_VALUE['outputSchema']);
+  expect(entry.digest).toBe(entryFrom(changeableOptions()).digest);
+});
+
+it('a definition has the same entry in every registry', () => {
+  const definition = defineTool(changeableOptions());
+  const [first] = new ToolMetadataRegistry().register(definition);
+  const [second] = new ToolMetadataRegistry().register(definition);
+  expect(second).toBe(first);
+  expect(first!.definition).toBe(definition);
+});
+
+it('a schema property named __proto__ is kept', () => {
+  const schema: unknown = JSON.parse(
+    '{"type":"object","properties":{"__proto__":{"type":"string"}}}',
+  );
+  expect(
+    Object.keys(sampleEntry({ inputSchema: schema }).inputJsonSchema['properties'] as object),
+  ).toEqual(['__proto__']);
 });

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { z } from 'zod';
 import { defineTool, type ToolEntry } from '../../src/index.js';
 import { issuesWith, refusal, sampleEntry, type LooseOptions } from './sample-tools.js';
@@ -26,41 +26,39 @@ const RIGHT: readonly (readonly [option: keyof ToolEntry, given: unknown, shown:
   ['providers', [{ name: 'a' }], [{ name: 'a', priority: 100 }]],
 ];
 
-describe('a tool option', () => {
-  it.each(RIGHT)('the entry keeps the declared value of %s', (option, given, shown) => {
-    expect(sampleEntry({ [option]: given })[option]).toEqual(shown);
-  });
+it.each(RIGHT)('the entry keeps the declared value of %s', (option, given, shown) => {
+  expect(sampleEntry({ [option]: given })[option]).toEqual(shown);
+});
 
-  it('the entry always has every list and boolean option', () => {
-    const entry = sampleEntry();
-    for (const list of [
-      'aliases',
-      'sideEffects',
-      'keywords',
-      'mandatoryKeywords',
-      'stages',
-      'taskTypes',
-      'examples',
-      'progressParams',
-      'invalidates',
-      'capabilities',
-      'providers',
-    ] as const)
-      expect(entry[list], list).toEqual([]);
-    for (const option of ['requiresConsent', 'manual', 'compact'] as const)
-      expect(entry[option]).toBe(false);
-    expect(entry.personaAllowlist).toBeUndefined();
-  });
+it('the entry always has every list and boolean option', () => {
+  const entry = sampleEntry();
+  for (const list of [
+    'aliases',
+    'sideEffects',
+    'keywords',
+    'mandatoryKeywords',
+    'stages',
+    'taskTypes',
+    'examples',
+    'progressParams',
+    'invalidates',
+    'capabilities',
+    'providers',
+  ] as const)
+    expect(entry[list], list).toEqual([]);
+  for (const option of ['requiresConsent', 'manual', 'compact'] as const)
+    expect(entry[option]).toBe(false);
+  expect(entry.personaAllowlist).toBeUndefined();
+});
 
-  it('an option set to undefined counts as missing', () => {
-    const entry = sampleEntry({
-      keywords: undefined,
-      accessMode: undefined,
-      available: undefined,
-      nonsense: undefined,
-    });
-    expect(entry.digest).toBe(sampleEntry().digest);
+it('an option set to undefined counts as missing', () => {
+  const entry = sampleEntry({
+    keywords: undefined,
+    accessMode: undefined,
+    available: undefined,
+    nonsense: undefined,
   });
+  expect(entry.digest).toBe(sampleEntry().digest);
 });
 
 /**
@@ -127,48 +125,44 @@ const WRONG: readonly (readonly [
   ['inputSchema', z.string(), ['inputSchema'], 'an object schema', '"string"'],
 ];
 
-describe('a wrong option', () => {
-  it.each(WRONG)(
-    'the option %s with %s is refused, and the error has the path, expectation, and value',
-    (option, value, path, allowed, found) => {
-      const issues = issuesWith({ [option]: value });
-      expect(issues.map((issue) => issue.path)).toEqual([path]);
-      expect(issues[0]!.message).toContain(allowed);
-      expect(issues[0]!.message).toContain(found);
-    },
-  );
+it.each(WRONG)(
+  'the option %s with %s is refused, and the error has the path, expectation, and value',
+  (option, value, path, allowed, found) => {
+    const issues = issuesWith({ [option]: value });
+    expect(issues.map((issue) => issue.path)).toEqual([path]);
+    expect(issues[0]!.message).toContain(allowed);
+    expect(issues[0]!.message).toContain(found);
+  },
+);
 
-  it('all wrong options are reported together', () => {
-    const wrong: LooseOptions = {
-      name: 'a b',
-      description: '',
-      inputSchema: 5,
-      keywords: 'x',
-      priority: 9,
-      timeoutMs: 0,
-      auth: {},
-      sideEffects: ['none', 'write'],
-      providers: [{ name: '' }],
-      costPerCall: -1,
-      dangerFor: 3,
-      metadata: { a: Symbol('a') },
-      unknown: 1,
-      outputSchema: 2,
-    };
-    const fields = new Set(issuesWith(wrong).map(({ path }) => path[0] ?? 'unknown'));
-    expect([...fields].sort()).toEqual(Object.keys(wrong).sort());
-  });
-
-  it.each([null, 'options', []])('options given as %s are refused', (options) => {
-    expect(refusal(() => defineTool(options as never)).code).toBe('INVALID_METADATA');
-  });
+it('all wrong options are reported together', () => {
+  const wrong: LooseOptions = {
+    name: 'a b',
+    description: '',
+    inputSchema: 5,
+    keywords: 'x',
+    priority: 9,
+    timeoutMs: 0,
+    auth: {},
+    sideEffects: ['none', 'write'],
+    providers: [{ name: '' }],
+    costPerCall: -1,
+    dangerFor: 3,
+    metadata: { a: Symbol('a') },
+    unknown: 1,
+    outputSchema: 2,
+  };
+  const fields = new Set(issuesWith(wrong).map(({ path }) => path[0] ?? 'unknown'));
+  expect([...fields].sort()).toEqual(Object.keys(wrong).sort());
 });
 
-describe('an unknown option', () => {
-  it.each(['constructor', '__PROTO__'])('the unknown option %s is refused by name', (option) => {
-    const issues = issuesWith({ [option]: 1 });
-    expect(issues).toHaveLength(1);
-    expect(issues[0]!.message).toContain('Expected a known option');
-    expect(issues[0]!.message).toContain(`"${option}"`);
-  });
+it.each([null, 'options', []])('options given as %s are refused', (options) => {
+  expect(refusal(() => defineTool(options as never)).code).toBe('INVALID_METADATA');
+});
+
+it.each(['constructor', '__PROTO__'])('the unknown option %s is refused by name', (option) => {
+  const issues = issuesWith({ [option]: 1 });
+  expect(issues).toHaveLength(1);
+  expect(issues[0]!.message).toContain('Expected a known option');
+  expect(issues[0]!.message).toContain(`"${option}"`);
 });

@@ -1,56 +1,37 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { askUser, fail, halt, ok } from '../../src/index.js';
 import { isToolResult } from '../../src/tool/outcome.js';
 
-describe('the result helpers', () => {
-  it('ok, fail, askUser, and halt return results with their status', () => {
-    expect(ok(5)).toEqual({ status: 'ok', value: 5 });
-    expect(fail('no such file', { path: 'a' })).toEqual({
-      status: 'error',
-      message: 'no such file',
-      details: { path: 'a' },
-    });
-    expect(askUser('Which one?', ['a', 'b'])).toEqual({
-      status: 'ask_user',
-      question: 'Which one?',
-      options: ['a', 'b'],
-    });
-    expect(halt('done', 5)).toEqual({ status: 'halt', reason: 'done', value: 5 });
-    expect(fail('no')).not.toHaveProperty('details');
-    expect(askUser('?')).not.toHaveProperty('options');
-  });
-
-  it('results are frozen, and nothing else counts as a result', () => {
-    for (const result of [ok(1), fail('x'), askUser('?'), halt('r', 1)]) {
-      expect(Object.isFrozen(result)).toBe(true);
-      expect(isToolResult(result)).toBe(true);
-      expect(isToolResult({ ...result })).toBe(false);
-    }
-    for (const value of [undefined, null, 'ok', { status: 'ok', value: 1 }])
-      expect(isToolResult(value)).toBe(false);
-  });
-
-  it('askUser keeps choices, a time limit, or only the question', () => {
-    expect(askUser('Which?', { choices: ['a', 'b'], timeoutMs: 30_000 })).toEqual({
-      status: 'ask_user',
-      question: 'Which?',
-      options: ['a', 'b'],
-      timeoutMs: 30_000,
-    });
-    expect(askUser('Which?', { timeoutMs: 5 })).toEqual({
-      status: 'ask_user',
-      question: 'Which?',
-      timeoutMs: 5,
-    });
-    expect(askUser('Which?', {})).toEqual(askUser('Which?'));
-  });
-
-  it.each([{ choices: [] }, { choices: [''] }, { timeoutMs: 0 }])(
-    'askUser refuses the options %j',
-    (options) => {
-      expect(() => askUser('Which?', options as never)).toThrow(
-        expect.objectContaining({ code: 'INVALID_ARGUMENT' }) as Error,
-      );
-    },
-  );
+it('results are frozen, and nothing else counts as a result', () => {
+  for (const result of [ok(1), fail('x'), askUser('?'), halt('r', 1)]) {
+    expect(Object.isFrozen(result)).toBe(true);
+    expect(isToolResult(result)).toBe(true);
+    expect(isToolResult({ ...result })).toBe(false);
+  }
+  for (const value of [undefined, null, 'ok', { status: 'ok', value: 1 }])
+    expect(isToolResult(value)).toBe(false);
 });
+
+it('askUser keeps choices, a time limit, or only the question', () => {
+  expect(askUser('Which?', { choices: ['a', 'b'], timeoutMs: 30_000 })).toEqual({
+    status: 'ask_user',
+    question: 'Which?',
+    options: ['a', 'b'],
+    timeoutMs: 30_000,
+  });
+  expect(askUser('Which?', { timeoutMs: 5 })).toEqual({
+    status: 'ask_user',
+    question: 'Which?',
+    timeoutMs: 5,
+  });
+  expect(askUser('Which?', {})).toEqual(askUser('Which?'));
+});
+
+it.each([{ choices: [] }, { choices: [''] }, { timeoutMs: 0 }])(
+  'askUser refuses the options %j',
+  (options) => {
+    expect(() => askUser('Which?', options as never)).toThrow(
+      expect.objectContaining({ code: 'INVALID_ARGUMENT' }) as Error,
+    );
+  },
+);

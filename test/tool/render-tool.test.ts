@@ -138,17 +138,13 @@ describe('a tool rendered at a level', () => {
   });
 });
 
-describe('the highest level of a tool', () => {
-  it('the highest level is stub for compact tools, and full for other tools', () => {
-    expect([highestLevel(sampleEntry({ compact: true })), highestLevel(sampleEntry())]).toEqual([
-      'stub',
-      'full',
-    ]);
-  });
+it('the highest level is stub for compact tools, and full for other tools', () => {
+  expect([highestLevel(sampleEntry({ compact: true })), highestLevel(sampleEntry())]).toEqual([
+    'stub',
+    'full',
+  ]);
 });
 
-describe('the token estimate', () => {
-  it('the token estimate is a quarter of the number of characters, rounded up', () => {
-    expect(['', 'a', 'abcd', 'abcde'].map(estimateTokens)).toEqual([0, 1, 1, 2]);
-  });
+it('the token estimate is a quarter of the number of characters, rounded up', () => {
+  expect(['', 'a', 'abcd', 'abcde'].map(estimateTokens)).toEqual([0, 1, 1, 2]);
 });

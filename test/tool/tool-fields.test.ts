@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { CapabilityRegistry, manifestJsonSchema } from '../../src/capability.js';
 import { createDiscoveryApp } from '../../src/http.js';
 import { toolsFromJson, toolToJson, ToolMetadataRegistry } from '../../src/index.js';
@@ -44,92 +44,84 @@ async function catalogue() {
   };
 }
 
-describe('the table of tool fields', () => {
-  it('the table has a row with a unique wire name for every option', () => {
-    expect(optionRows.map(([name]) => name).sort()).toEqual(keys(OPTIONS));
-    expect(new Set(rows.map(([, { wire }]) => wire)).size).toBe(rows.length);
-    for (const [, { wire }] of rows) expect(wire).toMatch(/^[a-z]+(_[a-z]+)*$/);
-  });
+it('the table has a row with a unique wire name for every option', () => {
+  expect(optionRows.map(([name]) => name).sort()).toEqual(keys(OPTIONS));
+  expect(new Set(rows.map(([, { wire }]) => wire)).size).toBe(rows.length);
+  for (const [, { wire }] of rows) expect(wire).toMatch(/^[a-z]+(_[a-z]+)*$/);
 });
 
-describe('a tool with every option', () => {
-  it('a tool with every option is stored with all options and restored as the same tool', () => {
-    const stored = toolToJson(tool);
-    const functions = optionRows
-      .filter(([, { kind }]) => kind === 'function')
-      .map(([name]) => name);
-    expect(keys(stored)).toEqual(
-      [
-        ...keys(OPTIONS).filter((name) => !functions.includes(name as FieldName)),
-        'code',
-        'digest',
-        'format',
-      ].sort(),
-    );
-    expect(stored.code).toEqual(functions);
-    const json = JSON.parse(JSON.stringify([stored])) as unknown;
-    const code = Object.fromEntries(functions.map((name) => [name, OPTIONS[name as 'available']]));
-    expect(toolsFromJson(json, { 'mark-name': code }).tools).toEqual([tool]);
-    for (const part of functions)
-      expect(toolsFromJson(json, { 'mark-name': { ...code, [part]: undefined } }).missing).toEqual([
-        { name: 'mark-name', parts: [part] },
-      ]);
-  });
-
-  it("the manifest schema has the table's keys", () => {
-    const { definitions } = manifestJsonSchema as { definitions: { tool: { properties: object } } };
-    expect(keys(definitions.tool.properties)).toEqual([...wires('manifest'), 'type'].sort());
-  });
-
-  it("the HTTP routes return exactly the table's list and detail fields", async () => {
-    const { get, json } = await catalogue();
-    const { tools } = await json('/tools');
-    expect(keys(tools![0])).toEqual(wires('list'));
-    expect(keys(await json('/tools/mark-name'))).toEqual(detailed);
-    const shown = (...targets: readonly FieldTarget[]) =>
-      marksIn(JSON.stringify(OPTIONS)).filter((option) =>
-        TOOL_FIELDS[option as keyof ToolOptions].on.some((target) =>
-          (targets as readonly string[]).includes(target),
-        ),
-      );
-    expect(marksIn(await get('/tools'))).toEqual(shown('list'));
-    expect(marksIn(await get('/tools/mark-name'))).toEqual(shown('list', 'detail'));
-    expect(await get('/tools/mark-name')).not.toContain('secret-of');
-  });
-
-  it("models see only the table's model fields, at every level", () => {
-    const registry = new ToolMetadataRegistry();
-    registry.register(tool);
-    for (const level of SCHEMA_LEVELS) {
-      for (const option of marksIn(
-        JSON.stringify(renderTool(registry.require('mark-name'), level)),
-      ))
-        expect(TOOL_FIELDS[option as keyof ToolOptions].on, option).toContain('model');
-    }
-    expect(marksIn(JSON.stringify(renderTool(registry.require('mark-name'), 'full')))).toEqual([
-      'description',
-      'inputSchema',
-      'name',
+it('a tool with every option is stored with all options and restored as the same tool', () => {
+  const stored = toolToJson(tool);
+  const functions = optionRows.filter(([, { kind }]) => kind === 'function').map(([name]) => name);
+  expect(keys(stored)).toEqual(
+    [
+      ...keys(OPTIONS).filter((name) => !functions.includes(name as FieldName)),
+      'code',
+      'digest',
+      'format',
+    ].sort(),
+  );
+  expect(stored.code).toEqual(functions);
+  const json = JSON.parse(JSON.stringify([stored])) as unknown;
+  const code = Object.fromEntries(functions.map((name) => [name, OPTIONS[name as 'available']]));
+  expect(toolsFromJson(json, { 'mark-name': code }).tools).toEqual([tool]);
+  for (const part of functions)
+    expect(toolsFromJson(json, { 'mark-name': { ...code, [part]: undefined } }).missing).toEqual([
+      { name: 'mark-name', parts: [part] },
     ]);
-    expect(marksIn(JSON.stringify(renderTool(registry.require('mark-name'), 'stub')))).toContain(
-      'summary',
-    );
-  });
+});
 
-  it("the command line prints the table's columns and labels", async () => {
-    const registry = new ToolMetadataRegistry();
-    registry.register(tool);
-    const { out } = await tooldex(['list'], { tools: registry, columns: Infinity });
-    expect(out.split('\n')[0]!.trim().split(/\s+/)).toEqual(
-      fieldsOn('column').map(([, { label }]) => label!.toUpperCase()),
+it("the manifest schema has the table's keys", () => {
+  const { definitions } = manifestJsonSchema as { definitions: { tool: { properties: object } } };
+  expect(keys(definitions.tool.properties)).toEqual([...wires('manifest'), 'type'].sort());
+});
+
+it("the HTTP routes return exactly the table's list and detail fields", async () => {
+  const { get, json } = await catalogue();
+  const { tools } = await json('/tools');
+  expect(keys(tools![0])).toEqual(wires('list'));
+  expect(keys(await json('/tools/mark-name'))).toEqual(detailed);
+  const shown = (...targets: readonly FieldTarget[]) =>
+    marksIn(JSON.stringify(OPTIONS)).filter((option) =>
+      TOOL_FIELDS[option as keyof ToolOptions].on.some((target) =>
+        (targets as readonly string[]).includes(target),
+      ),
     );
-    const shown = await tooldex(['show', 'mark-name'], { tools: registry });
-    const facts = shown.out.split('\ninput')[0]!.split('\n').slice(2);
-    const labels = facts.filter((line) => /^\S/.test(line)).map((line) => line.slice(0, 18).trim());
-    expect(labels).toEqual([
-      ...fieldsOn('show').map(([, { label }]) => label),
-      'derived sets',
-      'file',
-    ]);
-  });
+  expect(marksIn(await get('/tools'))).toEqual(shown('list'));
+  expect(marksIn(await get('/tools/mark-name'))).toEqual(shown('list', 'detail'));
+  expect(await get('/tools/mark-name')).not.toContain('secret-of');
+});
+
+it("models see only the table's model fields, at every level", () => {
+  const registry = new ToolMetadataRegistry();
+  registry.register(tool);
+  for (const level of SCHEMA_LEVELS) {
+    for (const option of marksIn(JSON.stringify(renderTool(registry.require('mark-name'), level))))
+      expect(TOOL_FIELDS[option as keyof ToolOptions].on, option).toContain('model');
+  }
+  expect(marksIn(JSON.stringify(renderTool(registry.require('mark-name'), 'full')))).toEqual([
+    'description',
+    'inputSchema',
+    'name',
+  ]);
+  expect(marksIn(JSON.stringify(renderTool(registry.require('mark-name'), 'stub')))).toContain(
+    'summary',
+  );
+});
+
+it("the command line prints the table's columns and labels", async () => {
+  const registry = new ToolMetadataRegistry();
+  registry.register(tool);
+  const { out } = await tooldex(['list'], { tools: registry, columns: Infinity });
+  expect(out.split('\n')[0]!.trim().split(/\s+/)).toEqual(
+    fieldsOn('column').map(([, { label }]) => label!.toUpperCase()),
+  );
+  const shown = await tooldex(['show', 'mark-name'], { tools: registry });
+  const facts = shown.out.split('\ninput')[0]!.split('\n').slice(2);
+  const labels = facts.filter((line) => /^\S/.test(line)).map((line) => line.slice(0, 18).trim());
+  expect(labels).toEqual([
+    ...fieldsOn('show').map(([, { label }]) => label),
+    'derived sets',
+    'file',
+  ]);
 });

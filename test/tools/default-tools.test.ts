@@ -4,7 +4,7 @@ import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'n
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { z } from 'zod';
 import {
   AccessMode,
@@ -95,41 +95,35 @@ afterAll(() => {
   server.close();
 });
 
-describe('the touches declaration of the bundled tools', () => {
-  it('is present on all tools except those that run programs', () => {
-    expect(
-      [...registry]
-        .filter(({ conflictKeys }) => conflictKeys === undefined)
-        .map(({ name }) => name)
-        .sort(),
-    ).toEqual(['run_program', 'run_shell', 'run_tests']);
-  });
-
-  it('includes no writes for any readonly tool', () => {
-    const parsed = (name: string, input: object) =>
-      (registry.require(name).inputSchema as unknown as z.ZodType).parse(input);
-    for (const [name, input] of Object.entries({
-      ...calls(),
-      fetch_url: { url: 'https://example.com' },
-      check_url: { url: 'https://example.com' },
-      extract_links: { url: 'https://example.com' },
-    })) {
-      expect(touchesOf(registry.require(name), parsed(name, input)), name).toMatchObject({
-        writes: [],
-      });
-    }
-  });
+it('the touches declaration of the bundled tools is present on all tools except those that run programs', () => {
+  expect(
+    [...registry]
+      .filter(({ conflictKeys }) => conflictKeys === undefined)
+      .map(({ name }) => name)
+      .sort(),
+  ).toEqual(['run_program', 'run_shell', 'run_tests']);
 });
 
-describe('the bundled tools', () => {
-  it('have the expected categories, access modes, danger levels, and consent requirements', () => {
-    const lines = [...registry].map(
-      ({ name, category, accessMode, dangerLevel, requiresConsent }) =>
-        [name, category, accessMode, dangerLevel, ...(requiresConsent ? ['consent'] : [])].join(
-          ' ',
-        ),
-    );
-    expect(lines.join('\n')).toMatchInlineSnapshot(`
+it('the touches declaration of the bundled tools includes no writes for any readonly tool', () => {
+  const parsed = (name: string, input: object) =>
+    (registry.require(name).inputSchema as unknown as z.ZodType).parse(input);
+  for (const [name, input] of Object.entries({
+    ...calls(),
+    fetch_url: { url: 'https://example.com' },
+    check_url: { url: 'https://example.com' },
+    extract_links: { url: 'https://example.com' },
+  })) {
+    expect(touchesOf(registry.require(name), parsed(name, input)), name).toMatchObject({
+      writes: [],
+    });
+  }
+});
+
+it('the bundled tools have the expected categories, access modes, danger levels, and consent requirements', () => {
+  const lines = [...registry].map(({ name, category, accessMode, dangerLevel, requiresConsent }) =>
+    [name, category, accessMode, dangerLevel, ...(requiresConsent ? ['consent'] : [])].join(' '),
+  );
+  expect(lines.join('\n')).toMatchInlineSnapshot(`
       "delete_file files write high consent
       edit_file files write medium
       file_info files readonly safe
@@ -179,87 +173,86 @@ describe('the bundled tools', () => {
       disk_usage system readonly safe
       environment_variables system readonly low"
     `);
-  });
+});
 
-  it('declare every axis and all descriptive metadata', () => {
-    for (const entry of registry) {
-      expect([entry.name, entry.inferred]).toEqual([entry.name, []]);
-      for (const list of [
-        entry.keywords,
-        entry.stages,
-        entry.taskTypes,
-        entry.examples,
-        entry.sideEffects,
-      ])
-        expect([entry.name, list.length > 0]).toEqual([entry.name, true]);
-      expect([
-        entry.name,
-        entry.category !== undefined,
-        entry.version !== undefined,
-        entry.timeoutMs !== undefined,
-      ]).toEqual([entry.name, true, true, true]);
-    }
-  });
+it('the bundled tools declare every axis and all descriptive metadata', () => {
+  for (const entry of registry) {
+    expect([entry.name, entry.inferred]).toEqual([entry.name, []]);
+    for (const list of [
+      entry.keywords,
+      entry.stages,
+      entry.taskTypes,
+      entry.examples,
+      entry.sideEffects,
+    ])
+      expect([entry.name, list.length > 0]).toEqual([entry.name, true]);
+    expect([
+      entry.name,
+      entry.category !== undefined,
+      entry.version !== undefined,
+      entry.timeoutMs !== undefined,
+    ]).toEqual([entry.name, true, true, true]);
+  }
+});
 
-  it('have no lint findings', () => expect(lintTools(registry)).toEqual([]));
+it('the bundled tools have no lint findings', () => expect(lintTools(registry)).toEqual([]));
 
-  it.each(['What is 15% of 240?', 'what percent of 80 is 20'])(
-    'have calculate as the first match for %j',
-    (text) => {
-      expect(registry.getToolsMatchingTextScored(text)[0]?.toolName).toBe('calculate');
-      expect(registry.search(text, { limit: 3 }).map(({ toolName }) => toolName)).toContain(
-        'calculate',
-      );
-    },
-  );
-
-  it('are among the first three matches for most of their own examples', () => {
-    const examples = [...registry].flatMap(({ name, examples: own }) =>
-      own.map((text) => ({ name, text })),
+it.each(['What is 15% of 240?', 'what percent of 80 is 20'])(
+  'the bundled tools have calculate as the first match for %j',
+  (text) => {
+    expect(registry.getToolsMatchingTextScored(text)[0]?.toolName).toBe('calculate');
+    expect(registry.search(text, { limit: 3 }).map(({ toolName }) => toolName)).toContain(
+      'calculate',
     );
-    const found = examples.filter(({ name, text }) =>
-      registry.search(text, { limit: 3 }).some(({ toolName }) => toolName === name),
-    );
-    expect(found.length / examples.length).toBeGreaterThan(0.9);
-  });
+  },
+);
 
-  it.each(['find out why the parser test fails and fix it', 'fix the failing test'])(
-    'include the tools for reading, searching, testing, and editing in the selection for %j',
-    (text) => {
-      const names = selectTools(registry, { text, maxTools: 4, tokenBudget: 800 }).tools.map(
-        ({ toolName }) => toolName,
-      );
-      expect(names).toEqual(
-        expect.arrayContaining(['read_file', 'search_text', 'run_tests', 'edit_file']),
-      );
-    },
+it('the bundled tools are among the first three matches for most of their own examples', () => {
+  const examples = [...registry].flatMap(({ name, examples: own }) =>
+    own.map((text) => ({ name, text })),
   );
-
-  it("have a sample call in this test if they're readonly", () => {
-    expect(Object.keys(calls()).sort()).toEqual(
-      registry
-        .getByAccessMode(AccessMode.READONLY)
-        .map(({ name }) => name)
-        .sort(),
-    );
-  });
-
-  it.each(registry.getByAccessMode(AccessMode.READONLY).map(({ name }) => name))(
-    "include %s, which is readonly and doesn't change a byte below the root",
-    async (name) => {
-      const { definition, inputSchema } = registry.require(name);
-      const parsed = await (inputSchema as StandardSchema)['~standard'].validate(calls()[name]);
-      expect(parsed.issues).toBeUndefined();
-      const before = digestOf(root);
-      const result = await definition.execute!((parsed as { value: unknown }).value, {});
-      expect(result).toBeDefined();
-      expect((result as { status?: string }).status).not.toBe('error');
-      expect(digestOf(root)).toBe(before);
-    },
+  const found = examples.filter(({ name, text }) =>
+    registry.search(text, { limit: 3 }).some(({ toolName }) => toolName === name),
   );
+  expect(found.length / examples.length).toBeGreaterThan(0.9);
+});
 
-  it('rate a forced push and every command line as critical', () => {
-    expect(registry.require('git_push').dangerFor!({ force: true })).toBe(DangerLevel.CRITICAL);
-    expect(registry.require('run_shell').dangerLevel).toBe(DangerLevel.CRITICAL);
-  });
+it.each(['find out why the parser test fails and fix it', 'fix the failing test'])(
+  'the bundled tools include the tools for reading, searching, testing, and editing in the selection for %j',
+  (text) => {
+    const names = selectTools(registry, { text, maxTools: 4, tokenBudget: 800 }).tools.map(
+      ({ toolName }) => toolName,
+    );
+    expect(names).toEqual(
+      expect.arrayContaining(['read_file', 'search_text', 'run_tests', 'edit_file']),
+    );
+  },
+);
+
+it("the bundled tools have a sample call in this test if they're readonly", () => {
+  expect(Object.keys(calls()).sort()).toEqual(
+    registry
+      .getByAccessMode(AccessMode.READONLY)
+      .map(({ name }) => name)
+      .sort(),
+  );
+});
+
+it.each(registry.getByAccessMode(AccessMode.READONLY).map(({ name }) => name))(
+  "the bundled tools include %s, which is readonly and doesn't change a byte below the root",
+  async (name) => {
+    const { definition, inputSchema } = registry.require(name);
+    const parsed = await (inputSchema as StandardSchema)['~standard'].validate(calls()[name]);
+    expect(parsed.issues).toBeUndefined();
+    const before = digestOf(root);
+    const result = await definition.execute!((parsed as { value: unknown }).value, {});
+    expect(result).toBeDefined();
+    expect((result as { status?: string }).status).not.toBe('error');
+    expect(digestOf(root)).toBe(before);
+  },
+);
+
+it('the bundled tools rate a forced push and every command line as critical', () => {
+  expect(registry.require('git_push').dangerFor!({ force: true })).toBe(DangerLevel.CRITICAL);
+  expect(registry.require('run_shell').dangerLevel).toBe(DangerLevel.CRITICAL);
 });

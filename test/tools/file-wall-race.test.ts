@@ -1,7 +1,7 @@
 import { mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
-import { beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, expect, it } from 'vitest';
 import { isToolError } from '../../src/index.js';
 import { FileWall } from '../../tools/walls/file-wall.js';
 import { folderWith } from '../folder-with.js';
@@ -75,65 +75,63 @@ async function whileSwapping(
   return successes;
 }
 
-describe('FileWall while another process swaps links', () => {
-  it.each(['link', 'file', 'folder'])(
-    'never reads outside the root (%s)',
-    async (kind) => {
-      mkdirSync(join(root, 'real'));
-      for (const folder of ['real', '../root-evil'])
-        writeFileSync(join(root, folder, 'data.txt'), folder === 'real' ? 'inside' : SECRET);
-      const place = join(root, 'swapped');
-      if (kind === 'folder') {
-        mkdirSync(place);
-        writeFileSync(join(place, 'data.txt'), 'inside');
-        rmSync(join(root, 'real'), { recursive: true });
-      } else symlinkSync(join(root, 'real'), place);
-      const outer = kind === 'file' ? join(outside, 'data.txt') : outside;
-      const escapes: string[] = [];
-      const [reads] = await whileSwapping({ kind, place, inner: join(root, 'real'), outer }, [
-        async () => {
-          const text = await wall.readText(kind === 'file' ? 'swapped' : 'swapped/data.txt');
-          if (text !== 'inside') escapes.push(text);
-        },
-      ]);
-      expect(escapes).toEqual([]);
-      // Some operations must succeed, because a wall that refuses everything would also pass.
-      expect(reads).toBeGreaterThan(0);
-    },
-    PATIENCE_MS,
-  );
+it.each(['link', 'file', 'folder'])(
+  'FileWall while another process swaps links never reads outside the root (%s)',
+  async (kind) => {
+    mkdirSync(join(root, 'real'));
+    for (const folder of ['real', '../root-evil'])
+      writeFileSync(join(root, folder, 'data.txt'), folder === 'real' ? 'inside' : SECRET);
+    const place = join(root, 'swapped');
+    if (kind === 'folder') {
+      mkdirSync(place);
+      writeFileSync(join(place, 'data.txt'), 'inside');
+      rmSync(join(root, 'real'), { recursive: true });
+    } else symlinkSync(join(root, 'real'), place);
+    const outer = kind === 'file' ? join(outside, 'data.txt') : outside;
+    const escapes: string[] = [];
+    const [reads] = await whileSwapping({ kind, place, inner: join(root, 'real'), outer }, [
+      async () => {
+        const text = await wall.readText(kind === 'file' ? 'swapped' : 'swapped/data.txt');
+        if (text !== 'inside') escapes.push(text);
+      },
+    ]);
+    expect(escapes).toEqual([]);
+    // Some operations must succeed, because a wall that refuses everything would also pass.
+    expect(reads).toBeGreaterThan(0);
+  },
+  PATIENCE_MS,
+);
 
-  it(
-    'never writes, lists, moves, or removes anything outside the root',
-    async () => {
-      const place = join(root, 'swapped');
-      mkdirSync(join(root, 'real'));
-      symlinkSync(join(root, 'real'), place);
-      const escapes: string[] = [];
-      const successes = await whileSwapping(
-        { kind: 'link', place, inner: join(root, 'real'), outer: outside },
-        [
-          () => wall.writeText('swapped/new/other.txt', 'x'),
-          () => wall.writeText('swapped/secret.txt', 'x'),
-          async () =>
-            void escapes.push(
-              ...(await wall.list('swapped')).entries
-                .map(({ name }) => name)
-                .filter((name) => name === 'only-outside.txt'),
-            ),
-          () => wall.move('swapped/secret.txt', 'taken.txt', { overwrite: true }),
-          () => wall.writeText('swapped/secret.txt', 'x'),
-          () => wall.remove('swapped/secret.txt'),
-        ],
-      );
-      expect(escapes).toEqual([]);
-      expect(
-        successes.some((count) => count > 0),
-        `successes of each: ${successes.join(', ')}`,
-      ).toBe(true);
-      expect(readdirSync(outside)).toEqual(['only-outside.txt', 'secret.txt']);
-      expect(readFileSync(join(outside, 'secret.txt'), 'utf8')).toBe(SECRET);
-    },
-    PATIENCE_MS,
-  );
-});
+it(
+  'FileWall while another process swaps links never writes, lists, moves, or removes anything outside the root',
+  async () => {
+    const place = join(root, 'swapped');
+    mkdirSync(join(root, 'real'));
+    symlinkSync(join(root, 'real'), place);
+    const escapes: string[] = [];
+    const successes = await whileSwapping(
+      { kind: 'link', place, inner: join(root, 'real'), outer: outside },
+      [
+        () => wall.writeText('swapped/new/other.txt', 'x'),
+        () => wall.writeText('swapped/secret.txt', 'x'),
+        async () =>
+          void escapes.push(
+            ...(await wall.list('swapped')).entries
+              .map(({ name }) => name)
+              .filter((name) => name === 'only-outside.txt'),
+          ),
+        () => wall.move('swapped/secret.txt', 'taken.txt', { overwrite: true }),
+        () => wall.writeText('swapped/secret.txt', 'x'),
+        () => wall.remove('swapped/secret.txt'),
+      ],
+    );
+    expect(escapes).toEqual([]);
+    expect(
+      successes.some((count) => count > 0),
+      `successes of each: ${successes.join(', ')}`,
+    ).toBe(true);
+    expect(readdirSync(outside)).toEqual(['only-outside.txt', 'secret.txt']);
+    expect(readFileSync(join(outside, 'secret.txt'), 'utf8')).toBe(SECRET);
+  },
+  PATIENCE_MS,
+);

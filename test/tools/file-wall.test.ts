@@ -323,89 +323,88 @@ describe('FileWall', () => {
       expect((await wall.writeText(path, 'x')).created).toBe(true);
   });
 
-  describe('reading and writing', () => {
-    it.each([
-      ['a NUL character', Buffer.from('a\0b')],
-      ["bytes that aren't UTF-8", Buffer.from([0x61, 0xff, 0xfe])],
-    ])('refuses to read a file with %s as text, but returns its bytes', async (_, bytes) => {
+  it.each([
+    ['a NUL character', Buffer.from('a\0b')],
+    ["bytes that aren't UTF-8", Buffer.from([0x61, 0xff, 0xfe])],
+  ])(
+    'reading and writing refuses to read a file with %s as text, but returns its bytes',
+    async (_, bytes) => {
       writeFileSync(join(root, 'binary'), bytes);
       expect(await codeOf(wall.readText('binary'))).toBe('EXECUTION_FAILED');
       expect(await wall.readBytes('binary')).toEqual(bytes);
-    });
+    },
+  );
 
-    it('reads files up to the maximum size only', async () => {
-      const small = new FileWall(root, { maxReadBytes: 6 });
-      expect(await small.readText('a.txt')).toBe('inside');
-      writeFileSync(join(root, 'a.txt'), 'inside!');
-      expect(await codeOf(small.readText('a.txt'))).toBe('LIMIT_EXCEEDED');
-      writeFileSync(join(root, 'huge'), '');
-      truncateSync(join(root, 'huge'), 50 * 2 ** 30);
-      expect(await codeOf(wall.readBytes('huge'))).toBe('LIMIT_EXCEEDED');
-    });
-
-    it('counts the bytes it reads instead of trusting the reported file size', async () => {
-      expect(statSync('/proc/self/status').size).toBe(0);
-      expect(
-        await codeOf(new FileWall('/proc/self', { maxReadBytes: 100 }).readText('status')),
-      ).toBe('LIMIT_EXCEEDED');
-    });
-
-    it('refuses to write more than maxWriteBytes, and leaves the file unchanged', async () => {
-      const small = new FileWall(root, { maxWriteBytes: 3 });
-      expect(await codeOf(small.writeText('a.txt', 'éé'))).toBe('LIMIT_EXCEEDED');
-      expect(readFileSync(join(root, 'a.txt'), 'utf8')).toBe('inside');
-    });
-
-    it("keeps a replaced file's mode, creates new files with 0644, and leaves no temporary file", async () => {
-      chmodSync(join(root, 'a.txt'), 0o755);
-      await wall.writeText('a.txt', 'new');
-      await wall.writeText('new/folder/b.txt', 'b');
-      expect(statSync(join(root, 'a.txt')).mode & 0o777).toBe(0o755);
-      expect(statSync(join(root, 'new/folder/b.txt')).mode & 0o777).toBe(0o644 & ~process.umask());
-      expect(readdirSync(root).filter((name) => name.startsWith('.tooldex'))).toEqual([]);
-    });
-
-    it('replaces a hard link instead of writing through it', async () => {
-      execFileSync('ln', [join(outside, 'secret.txt'), join(root, 'hard')]);
-      await wall.writeText('hard', 'changed');
-      expect(outsideState()).toEqual([`secret.txt=${SECRET}`]);
-    });
-
-    it('removes and moves a link, never its target', async () => {
-      await wall.remove('link-file');
-      await wall.move('link-dir', 'moved-link');
-      expect(lstatSync(join(root, 'moved-link')).isSymbolicLink()).toBe(true);
-      expect(outsideState()).toEqual([`secret.txt=${SECRET}`]);
-      expect(await codeOf(wall.readText('moved-link/secret.txt'))).toBe('FORBIDDEN_PATH');
-    });
+  it('reading and writing reads files up to the maximum size only', async () => {
+    const small = new FileWall(root, { maxReadBytes: 6 });
+    expect(await small.readText('a.txt')).toBe('inside');
+    writeFileSync(join(root, 'a.txt'), 'inside!');
+    expect(await codeOf(small.readText('a.txt'))).toBe('LIMIT_EXCEEDED');
+    writeFileSync(join(root, 'huge'), '');
+    truncateSync(join(root, 'huge'), 50 * 2 ** 30);
+    expect(await codeOf(wall.readBytes('huge'))).toBe('LIMIT_EXCEEDED');
   });
 
-  describe('walk', () => {
-    it('returns files in order, and skips links, .git, node_modules, and secrets', async () => {
-      mkdirSync(join(root, 'node_modules/x'), { recursive: true });
-      writeFileSync(join(root, 'node_modules/x/i.js'), '');
-      expect(await wall.walk('.')).toEqual({ files: ['a.txt', 'src/b.ts'], truncated: false });
-      expect(await wall.walk('link-inside')).toEqual({ files: ['src/b.ts'], truncated: false });
-    });
+  it('reading and writing counts the bytes it reads instead of trusting the reported file size', async () => {
+    expect(statSync('/proc/self/status').size).toBe(0);
+    expect(await codeOf(new FileWall('/proc/self', { maxReadBytes: 100 }).readText('status'))).toBe(
+      'LIMIT_EXCEEDED',
+    );
+  });
 
-    it('stops at its limits and reports truncation', async () => {
-      expect(
-        (await new FileWall(join(root, 'src'), { maxWalkEntries: 3 }).walk('.')).truncated,
-      ).toBe(false);
-      mkdirSync(join(root, 'many'));
-      for (let index = 0; index < 20; index++)
-        writeFileSync(join(root, 'many', `f${String(index).padStart(2, '0')}`), '');
-      const listed = await new FileWall(root, { maxEntries: 5 }).list('many');
-      expect([listed.entries.length, listed.entries[0]?.name, listed.truncated]).toEqual([
-        5,
-        'f00',
-        true,
-      ]);
-      expect(await codeOf(new FileWall(root, { maxWalkEntries: 10 }).walk('many'))).toBe(
-        'LIMIT_EXCEEDED',
-      );
-      mkdirSync(join(root, 'a/'.repeat(80)), { recursive: true });
-      expect((await wall.walk('a')).truncated).toBe(true);
-    });
+  it('reading and writing refuses to write more than maxWriteBytes, and leaves the file unchanged', async () => {
+    const small = new FileWall(root, { maxWriteBytes: 3 });
+    expect(await codeOf(small.writeText('a.txt', 'éé'))).toBe('LIMIT_EXCEEDED');
+    expect(readFileSync(join(root, 'a.txt'), 'utf8')).toBe('inside');
+  });
+
+  it("reading and writing keeps a replaced file's mode, creates new files with 0644, and leaves no temporary file", async () => {
+    chmodSync(join(root, 'a.txt'), 0o755);
+    await wall.writeText('a.txt', 'new');
+    await wall.writeText('new/folder/b.txt', 'b');
+    expect(statSync(join(root, 'a.txt')).mode & 0o777).toBe(0o755);
+    expect(statSync(join(root, 'new/folder/b.txt')).mode & 0o777).toBe(0o644 & ~process.umask());
+    expect(readdirSync(root).filter((name) => name.startsWith('.tooldex'))).toEqual([]);
+  });
+
+  it('reading and writing replaces a hard link instead of writing through it', async () => {
+    execFileSync('ln', [join(outside, 'secret.txt'), join(root, 'hard')]);
+    await wall.writeText('hard', 'changed');
+    expect(outsideState()).toEqual([`secret.txt=${SECRET}`]);
+  });
+
+  it('reading and writing removes and moves a link, never its target', async () => {
+    await wall.remove('link-file');
+    await wall.move('link-dir', 'moved-link');
+    expect(lstatSync(join(root, 'moved-link')).isSymbolicLink()).toBe(true);
+    expect(outsideState()).toEqual([`secret.txt=${SECRET}`]);
+    expect(await codeOf(wall.readText('moved-link/secret.txt'))).toBe('FORBIDDEN_PATH');
+  });
+
+  it('walk returns files in order, and skips links, .git, node_modules, and secrets', async () => {
+    mkdirSync(join(root, 'node_modules/x'), { recursive: true });
+    writeFileSync(join(root, 'node_modules/x/i.js'), '');
+    expect(await wall.walk('.')).toEqual({ files: ['a.txt', 'src/b.ts'], truncated: false });
+    expect(await wall.walk('link-inside')).toEqual({ files: ['src/b.ts'], truncated: false });
+  });
+
+  it('walk stops at its limits and reports truncation', async () => {
+    expect((await new FileWall(join(root, 'src'), { maxWalkEntries: 3 }).walk('.')).truncated).toBe(
+      false,
+    );
+    mkdirSync(join(root, 'many'));
+    for (let index = 0; index < 20; index++)
+      writeFileSync(join(root, 'many', `f${String(index).padStart(2, '0')}`), '');
+    const listed = await new FileWall(root, { maxEntries: 5 }).list('many');
+    expect([listed.entries.length, listed.entries[0]?.name, listed.truncated]).toEqual([
+      5,
+      'f00',
+      true,
+    ]);
+    expect(await codeOf(new FileWall(root, { maxWalkEntries: 10 }).walk('many'))).toBe(
+      'LIMIT_EXCEEDED',
+    );
+    mkdirSync(join(root, 'a/'.repeat(80)), { recursive: true });
+    expect((await wall.walk('a')).truncated).toBe(true);
   });
 });

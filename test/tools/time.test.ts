@@ -5,36 +5,34 @@ import { AddDuration, CurrentTime, DateDifference } from '../../tools/time/index
 
 const NOON = Date.UTC(2024, 1, 29, 12, 30, 45, 678);
 
-describe('current_time', () => {
-  const at = (timeZone: string, now = NOON) => new CurrentTime(() => now).execute({ timeZone });
+const at = (timeZone: string, now = NOON) => new CurrentTime(() => now).execute({ timeZone });
 
-  it('returns the time in UTC by default', () => {
-    expect(new CurrentTime(() => NOON).execute({})).toEqual({
-      utc: '2024-02-29T12:30:45.678Z',
-      local: '2024-02-29T12:30:45Z',
-      timeZone: 'UTC',
-      weekday: 'Thursday',
-      unixSeconds: 1709209845,
-    });
+it('current_time returns the time in UTC by default', () => {
+  expect(new CurrentTime(() => NOON).execute({})).toEqual({
+    utc: '2024-02-29T12:30:45.678Z',
+    local: '2024-02-29T12:30:45Z',
+    timeZone: 'UTC',
+    weekday: 'Thursday',
+    unixSeconds: 1709209845,
   });
+});
 
-  it.each([
-    ['Europe/Berlin', '2024-02-29T13:30:45+01:00', 'Thursday'],
-    ['Asia/Kolkata', '2024-02-29T18:00:45+05:30', 'Thursday'],
-  ])('returns the time in %s', (timeZone, local, weekday) => {
-    expect(at(timeZone)).toMatchObject({ local, weekday });
-  });
+it.each([
+  ['Europe/Berlin', '2024-02-29T13:30:45+01:00', 'Thursday'],
+  ['Asia/Kolkata', '2024-02-29T18:00:45+05:30', 'Thursday'],
+])('current_time returns the time in %s', (timeZone, local, weekday) => {
+  expect(at(timeZone)).toMatchObject({ local, weekday });
+});
 
-  it('fails on an unknown time zone', () => {
-    expect(at('Mars/Olympus')).toMatchObject({
-      status: 'error',
-      message: expect.stringContaining('Mars/Olympus'),
-    });
+it('current_time fails on an unknown time zone', () => {
+  expect(at('Mars/Olympus')).toMatchObject({
+    status: 'error',
+    message: expect.stringContaining('Mars/Olympus'),
   });
+});
 
-  it('declares that its results are never cached', () => {
-    expect(findDefinitions(CurrentTime)[0]?.cacheTtlMs).toBe(0);
-  });
+it('current_time declares that its results are never cached', () => {
+  expect(findDefinitions(CurrentTime)[0]?.cacheTtlMs).toBe(0);
 });
 
 /** Values that both date tools reject. */
@@ -84,71 +82,69 @@ describe('add_duration', () => {
   );
 });
 
-describe('date_difference', () => {
-  const between = (from: string, to: string) => new DateDifference().execute({ from, to });
-  const NOTHING = { years: 0, months: 0, days: 0, hours: 0, minutes: 0, seconds: 0 };
+const between = (from: string, to: string) => new DateDifference().execute({ from, to });
+const NOTHING = { years: 0, months: 0, days: 0, hours: 0, minutes: 0, seconds: 0 };
 
-  it.each([
-    ['2024-01-15', '2024-12-24', 344, { ...NOTHING, months: 11, days: 9 }],
-    ['2024-02-29', '2025-02-28', 365, { ...NOTHING, years: 1 }],
-  ])('returns the difference between %s and %s', (from, to, totalDays, calendar) => {
-    expect(between(from, to)).toEqual({
-      totalDays,
-      totalHours: totalDays * 24,
-      totalSeconds: totalDays * 86_400,
-      backwards: false,
-      calendar,
-    });
+it.each([
+  ['2024-01-15', '2024-12-24', 344, { ...NOTHING, months: 11, days: 9 }],
+  ['2024-02-29', '2025-02-28', 365, { ...NOTHING, years: 1 }],
+])('date_difference returns the difference between %s and %s', (from, to, totalDays, calendar) => {
+  expect(between(from, to)).toEqual({
+    totalDays,
+    totalHours: totalDays * 24,
+    totalSeconds: totalDays * 86_400,
+    backwards: false,
+    calendar,
   });
+});
 
-  it('returns negative totals and positive parts for a backward difference', () => {
-    expect(between('2024-03-01', '2024-02-28')).toMatchObject({
-      totalDays: -2,
-      backwards: true,
-      calendar: { ...NOTHING, days: 2 },
-    });
+it('date_difference returns negative totals and positive parts for a backward difference', () => {
+  expect(between('2024-03-01', '2024-02-28')).toMatchObject({
+    totalDays: -2,
+    backwards: true,
+    calendar: { ...NOTHING, days: 2 },
   });
+});
 
-  it('compares points in time, not their notation', () => {
-    expect(between('2024-01-01T00:00:00+02:00', '2023-12-31T22:00:00Z')).toMatchObject({
-      totalSeconds: 0,
-      backwards: false,
-    });
-    expect(between('2024-01-01T12:00:00Z', '2024-01-01T12:00:00-01:30')).toMatchObject({
-      totalSeconds: 5_400,
-      calendar: { ...NOTHING, hours: 1, minutes: 30 },
-    });
+it('date_difference compares points in time, not their notation', () => {
+  expect(between('2024-01-01T00:00:00+02:00', '2023-12-31T22:00:00Z')).toMatchObject({
+    totalSeconds: 0,
+    backwards: false,
   });
+  expect(between('2024-01-01T12:00:00Z', '2024-01-01T12:00:00-01:30')).toMatchObject({
+    totalSeconds: 5_400,
+    calendar: { ...NOTHING, hours: 1, minutes: 30 },
+  });
+});
 
-  it('refuses to compare a date with a date and time', () => {
-    expect(between('2024-01-01', '2024-01-02T00:00Z')).toMatchObject({ status: 'error' });
-  });
+it('date_difference refuses to compare a date with a date and time', () => {
+  expect(between('2024-01-01', '2024-01-02T00:00Z')).toMatchObject({ status: 'error' });
+});
 
-  it.each(NO_DATES)('fails on the invalid date %j', (date) => {
-    expect(between(date, '2024-01-01')).toMatchObject({ status: 'error' });
-    expect(between('2024-01-01', date)).toMatchObject({ status: 'error' });
-  });
+it.each(NO_DATES)('date_difference fails on the invalid date %j', (date) => {
+  expect(between(date, '2024-01-01')).toMatchObject({ status: 'error' });
+  expect(between('2024-01-01', date)).toMatchObject({ status: 'error' });
+});
 
-  it('returns a duration that leads from one date to the other when added', () => {
-    const date = fc
-      .date({ min: new Date('0002-01-01'), max: new Date('9998-12-31'), noInvalidDate: true })
-      .map((day) => day.toISOString());
-    fc.assert(
-      fc.property(date, date, (one, other) => {
-        const [from, to] = one < other ? [one, other] : [other, one];
-        const found = between(from, to);
-        if (!('calendar' in found)) throw new Error('expected a difference');
-        const { seconds, ...calendar } = found.calendar;
-        const whole = new AddDuration().execute({
-          date: from,
-          ...calendar,
-          seconds: Math.floor(seconds),
-        });
-        if (!('date' in whole)) throw new Error('expected a date');
-        expect(new Date(to).getTime() - new Date(whole.date).getTime()).toBe(
-          Math.round((seconds % 1) * 1_000),
-        );
-      }),
-    );
-  });
+it('date_difference returns a duration that leads from one date to the other when added', () => {
+  const date = fc
+    .date({ min: new Date('0002-01-01'), max: new Date('9998-12-31'), noInvalidDate: true })
+    .map((day) => day.toISOString());
+  fc.assert(
+    fc.property(date, date, (one, other) => {
+      const [from, to] = one < other ? [one, other] : [other, one];
+      const found = between(from, to);
+      if (!('calendar' in found)) throw new Error('expected a difference');
+      const { seconds, ...calendar } = found.calendar;
+      const whole = new AddDuration().execute({
+        date: from,
+        ...calendar,
+        seconds: Math.floor(seconds),
+      });
+      if (!('date' in whole)) throw new Error('expected a date');
+      expect(new Date(to).getTime() - new Date(whole.date).getTime()).toBe(
+        Math.round((seconds % 1) * 1_000),
+      );
+    }),
+  );
 });

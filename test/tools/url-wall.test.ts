@@ -1,7 +1,7 @@
 import { getEventListeners } from 'node:events';
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, expect, it } from 'vitest';
 import { isToolError } from '../../src/index.js';
 import { guardedFetch } from '../../tools/walls/guarded-fetch.js';
 import { UrlWall } from '../../tools/walls/url-wall.js';
@@ -175,8 +175,9 @@ const REFUSED: readonly (readonly [attack: string, url: string])[] = [
   ['null byte', 'http://127.0.0.1\0:PORT/'],
 ];
 
-describe('UrlWall', () => {
-  it.each(REFUSED)('refuses a URL without connecting to it (%s): %j', async (_attack, template) => {
+it.each(REFUSED)(
+  'UrlWall refuses a URL without connecting to it (%s): %j',
+  async (_attack, template) => {
     const server = await serve();
     const url = template.replace('PORT', String(server.port));
     const ports = [80, 443, 8080, 8443, server.port];
@@ -195,193 +196,189 @@ describe('UrlWall', () => {
       ),
     ).toBe('FORBIDDEN_URL');
     expect(server.connections).toBe(0);
-  });
+  },
+);
 
-  it.each([
-    ['a loopback address', ['127.0.0.1']],
-    ['a metadata address', ['169.254.169.254']],
-    ['public and private addresses', ['93.184.215.14', '10.0.0.7']],
-    ['public and IPv4-mapped addresses', ['2606:2800:21f::1', '::ffff:127.0.0.1', '93.184.215.14']],
-    ['a unique-local address', ['fd00::1']],
-    ['text instead of an address', ['somewhere']],
-    ['an address with a zone', ['fe80::1%lo']],
-  ])('refuses a public name that resolves to %s', async (_what, addresses) => {
-    const server = await serve();
-    const { resolve } = resolverOf(addresses);
-    const wall = new UrlWall({ ports: [server.port], resolve });
-    expect(await codeOf(guardedFetch(`http://inwards.example.com:${server.port}/`, { wall }))).toBe(
-      'FORBIDDEN_URL',
-    );
-    expect(server.connections).toBe(0);
-  });
+it.each([
+  ['a loopback address', ['127.0.0.1']],
+  ['a metadata address', ['169.254.169.254']],
+  ['public and private addresses', ['93.184.215.14', '10.0.0.7']],
+  ['public and IPv4-mapped addresses', ['2606:2800:21f::1', '::ffff:127.0.0.1', '93.184.215.14']],
+  ['a unique-local address', ['fd00::1']],
+  ['text instead of an address', ['somewhere']],
+  ['an address with a zone', ['fe80::1%lo']],
+])('UrlWall refuses a public name that resolves to %s', async (_what, addresses) => {
+  const server = await serve();
+  const { resolve } = resolverOf(addresses);
+  const wall = new UrlWall({ ports: [server.port], resolve });
+  expect(await codeOf(guardedFetch(`http://inwards.example.com:${server.port}/`, { wall }))).toBe(
+    'FORBIDDEN_URL',
+  );
+  expect(server.connections).toBe(0);
+});
 
-  it.each([
-    ['http://example.com/', 'example.com', ['93.184.215.14']],
-    ['https://example.com:8443/a?b#c', 'example.com', ['2606:2800:21f::1', '93.184.215.14']],
-    ['http://example.com.:8080/', 'example.com', ['93.184.215.14']],
-    ['http://localhost.example.com/', 'localhost.example.com', ['93.184.215.14']],
-  ])('allows %s and returns the checked addresses', async (text, hostname, addresses) => {
-    const { resolve } = resolverOf(addresses);
-    expect(await new UrlWall({ resolve }).check(text)).toMatchObject({ hostname, addresses });
-  });
+it.each([
+  ['http://example.com/', 'example.com', ['93.184.215.14']],
+  ['https://example.com:8443/a?b#c', 'example.com', ['2606:2800:21f::1', '93.184.215.14']],
+  ['http://example.com.:8080/', 'example.com', ['93.184.215.14']],
+  ['http://localhost.example.com/', 'localhost.example.com', ['93.184.215.14']],
+])('UrlWall allows %s and returns the checked addresses', async (text, hostname, addresses) => {
+  const { resolve } = resolverOf(addresses);
+  expect(await new UrlWall({ resolve }).check(text)).toMatchObject({ hostname, addresses });
+});
 
-  it('shows only the origin of a refused URL in the error', async () => {
-    const error: unknown = await new UrlWall()
-      .check('http://user:pa55@10.0.0.1/path?token=s3cret#f')
-      .catch((thrown: unknown) => thrown);
-    expect(isToolError(error, 'FORBIDDEN_URL') && error.details).toEqual({
-      url: 'http://10.0.0.1',
-    });
-    expect(String(error)).not.toMatch(/pa55|s3cret|path/);
+it('UrlWall shows only the origin of a refused URL in the error', async () => {
+  const error: unknown = await new UrlWall()
+    .check('http://user:pa55@10.0.0.1/path?token=s3cret#f')
+    .catch((thrown: unknown) => thrown);
+  expect(isToolError(error, 'FORBIDDEN_URL') && error.details).toEqual({
+    url: 'http://10.0.0.1',
   });
+  expect(String(error)).not.toMatch(/pa55|s3cret|path/);
+});
 
-  it.each([
-    'http://169.254.169.254/',
-    'http://metadata.google.internal/',
-    'http://[fd00:ec2::254]/',
-    'http://100.100.100.200/',
-    'http://0.0.0.0/',
-    'http://224.0.0.1/',
-    'http://[::ffff:127.0.0.1]/',
-    'file:///etc/passwd',
-    'http://a:b@localhost/',
-  ])('refuses %s even if private addresses are allowed', async (url) => {
-    expect(await codeOf(local.check(url))).toBe('FORBIDDEN_URL');
+it.each([
+  'http://169.254.169.254/',
+  'http://metadata.google.internal/',
+  'http://[fd00:ec2::254]/',
+  'http://100.100.100.200/',
+  'http://0.0.0.0/',
+  'http://224.0.0.1/',
+  'http://[::ffff:127.0.0.1]/',
+  'file:///etc/passwd',
+  'http://a:b@localhost/',
+])('UrlWall refuses %s even if private addresses are allowed', async (url) => {
+  expect(await codeOf(local.check(url))).toBe('FORBIDDEN_URL');
+});
+
+it.each([
+  'http://localhost:3000/',
+  'http://127.0.0.1:22/',
+  'http://[::1]:9000/',
+  'http://192.168.1.1/',
+  'http://nas.local/',
+  'http://intranet/',
+])('UrlWall allows %s if private addresses are allowed', async (url) => {
+  const { resolve } = resolverOf(['192.168.1.7']);
+  expect(await codeOf(new UrlWall({ allowPrivate: true, resolve }).check(url))).toBe('passed');
+});
+
+it('guardedFetch connects to the checked address, even if the name resolves to another address later', async () => {
+  const server = await serve((request, response) => response.end(request.headers.host));
+  const { asked, resolve } = resolverOf(['127.0.0.1'], ['169.254.169.254']);
+  const wall = new UrlWall({ allowPrivate: true, resolve });
+  const answer = await guardedFetch(`http://rebind.example.com:${server.port}/`, { wall });
+  expect(answer.body.toString()).toBe(`rebind.example.com:${server.port}`);
+  expect(asked).toEqual(['rebind.example.com']);
+});
+
+it('guardedFetch checks the addresses again when a redirect leads to the same name', async () => {
+  const server = await serve((_request, response) =>
+    response.writeHead(302, { location: '/again' }).end(),
+  );
+  const { resolve } = resolverOf(['127.0.0.1'], ['169.254.169.254']);
+  const wall = new UrlWall({ allowPrivate: true, resolve });
+  expect(await codeOf(guardedFetch(`http://rebind.example.com:${server.port}/`, { wall }))).toBe(
+    'FORBIDDEN_URL',
+  );
+  expect(server.connections).toBe(1);
+});
+
+it.each([
+  'http://169.254.169.254/latest/',
+  'file:///etc/passwd',
+  'http://[::ffff:127.0.0.1]/',
+  '//user@localhost/',
+  'http://metadata.google.internal/',
+])('guardedFetch refuses a redirect to %s', async (location) => {
+  const server = await serve((_request, response) => response.writeHead(301, { location }).end());
+  expect(await codeOf(guardedFetch(server.origin, { wall: local }))).toBe('FORBIDDEN_URL');
+});
+
+it("guardedFetch keeps the caller's headers within an origin and drops the headers for other origins", async () => {
+  const seen: unknown[] = [];
+  const other = await serve((request, response) => {
+    seen.push(request.headers.authorization, request.headers['x-key']);
+    response.end('other');
   });
-
-  it.each([
-    'http://localhost:3000/',
-    'http://127.0.0.1:22/',
-    'http://[::1]:9000/',
-    'http://192.168.1.1/',
-    'http://nas.local/',
-    'http://intranet/',
-  ])('allows %s if private addresses are allowed', async (url) => {
-    const { resolve } = resolverOf(['192.168.1.7']);
-    expect(await codeOf(new UrlWall({ allowPrivate: true, resolve }).check(url))).toBe('passed');
+  const first = await serve((request, response) => {
+    seen.push(request.headers.authorization);
+    response.writeHead(302, { location: request.url === '/' ? '/second' : other.origin }).end();
+  });
+  const answer = await guardedFetch(first.origin, {
+    wall: local,
+    headers: { Authorization: 'Bearer x', 'X-Key': 'y' },
+  });
+  expect(seen).toEqual(['Bearer x', 'Bearer x', undefined, undefined]);
+  expect(answer).toMatchObject({
+    status: 200,
+    url: `${other.origin}/`,
+    redirects: [`${first.origin}/second`, `${other.origin}/`],
   });
 });
 
-describe('guardedFetch', () => {
-  it('connects to the checked address, even if the name resolves to another address later', async () => {
-    const server = await serve((request, response) => response.end(request.headers.host));
-    const { asked, resolve } = resolverOf(['127.0.0.1'], ['169.254.169.254']);
-    const wall = new UrlWall({ allowPrivate: true, resolve });
-    const answer = await guardedFetch(`http://rebind.example.com:${server.port}/`, { wall });
-    expect(answer.body.toString()).toBe(`rebind.example.com:${server.port}`);
-    expect(asked).toEqual(['rebind.example.com']);
+it("guardedFetch doesn't restore the headers if a redirect leads back to the first origin", async () => {
+  const seen: unknown[] = [];
+  let back = '';
+  const other = await serve((_request, response) =>
+    response.writeHead(302, { location: back }).end(),
+  );
+  const first = await serve((request, response) => {
+    seen.push(request.headers.authorization);
+    if (request.url === '/back') response.end();
+    else response.writeHead(302, { location: other.origin }).end();
   });
+  back = `${first.origin}/back`;
+  await guardedFetch(first.origin, { wall: local, headers: { Authorization: 'Bearer x' } });
+  expect(seen).toEqual(['Bearer x', undefined]);
+});
 
-  it('checks the addresses again when a redirect leads to the same name', async () => {
-    const server = await serve((_request, response) =>
-      response.writeHead(302, { location: '/again' }).end(),
-    );
-    const { resolve } = resolverOf(['127.0.0.1'], ['169.254.169.254']);
-    const wall = new UrlWall({ allowPrivate: true, resolve });
-    expect(await codeOf(guardedFetch(`http://rebind.example.com:${server.port}/`, { wall }))).toBe(
-      'FORBIDDEN_URL',
-    );
-    expect(server.connections).toBe(1);
+it('guardedFetch returns the redirect of a POST instead of sending its body elsewhere', async () => {
+  const other = await serve();
+  const first = await serve((_request, response) =>
+    response.writeHead(307, { location: other.origin }).end(),
+  );
+  const answer = await guardedFetch(first.origin, {
+    wall: local,
+    method: 'POST',
+    body: 'secret',
   });
+  expect(answer).toMatchObject({ status: 307, redirects: [] });
+  expect(other.connections).toBe(0);
+});
 
-  it.each([
-    'http://169.254.169.254/latest/',
-    'file:///etc/passwd',
-    'http://[::ffff:127.0.0.1]/',
-    '//user@localhost/',
-    'http://metadata.google.internal/',
-  ])('refuses a redirect to %s', async (location) => {
-    const server = await serve((_request, response) => response.writeHead(301, { location }).end());
-    expect(await codeOf(guardedFetch(server.origin, { wall: local }))).toBe('FORBIDDEN_URL');
-  });
+it('guardedFetch stops at a redirect loop', async () => {
+  const server = await serve((_request, response) =>
+    response.writeHead(302, { location: '/' }).end(),
+  );
+  expect(await codeOf(guardedFetch(server.origin, { wall: local }))).toBe('LIMIT_EXCEEDED');
+  expect(server.connections).toBe(6);
+});
 
-  it("keeps the caller's headers within an origin and drops the headers for other origins", async () => {
-    const seen: unknown[] = [];
-    const other = await serve((request, response) => {
-      seen.push(request.headers.authorization, request.headers['x-key']);
-      response.end('other');
-    });
-    const first = await serve((request, response) => {
-      seen.push(request.headers.authorization);
-      response.writeHead(302, { location: request.url === '/' ? '/second' : other.origin }).end();
-    });
-    const answer = await guardedFetch(first.origin, {
-      wall: local,
-      headers: { Authorization: 'Bearer x', 'X-Key': 'y' },
-    });
-    expect(seen).toEqual(['Bearer x', 'Bearer x', undefined, undefined]);
-    expect(answer).toMatchObject({
-      status: 200,
-      url: `${other.origin}/`,
-      redirects: [`${first.origin}/second`, `${other.origin}/`],
-    });
+it('guardedFetch stops if the caller aborts, and leaves no open connection or listener', async () => {
+  const controller = new AbortController();
+  let closed: Promise<unknown> = Promise.resolve();
+  const server = await serve((request) => {
+    closed = new Promise((resolve) => request.socket.on('close', resolve));
+    controller.abort();
   });
+  expect(
+    await codeOf(guardedFetch(server.origin, { wall: local, signal: controller.signal })),
+  ).toBe('ABORTED');
+  expect(getEventListeners(controller.signal, 'abort')).toEqual([]);
+  await closed;
+});
 
-  it("doesn't restore the headers if a redirect leads back to the first origin", async () => {
-    const seen: unknown[] = [];
-    let back = '';
-    const other = await serve((_request, response) =>
-      response.writeHead(302, { location: back }).end(),
-    );
-    const first = await serve((request, response) => {
-      seen.push(request.headers.authorization);
-      if (request.url === '/back') response.end();
-      else response.writeHead(302, { location: other.origin }).end();
-    });
-    back = `${first.origin}/back`;
-    await guardedFetch(first.origin, { wall: local, headers: { Authorization: 'Bearer x' } });
-    expect(seen).toEqual(['Bearer x', undefined]);
-  });
-
-  it('returns the redirect of a POST instead of sending its body elsewhere', async () => {
-    const other = await serve();
-    const first = await serve((_request, response) =>
-      response.writeHead(307, { location: other.origin }).end(),
-    );
-    const answer = await guardedFetch(first.origin, {
-      wall: local,
-      method: 'POST',
-      body: 'secret',
-    });
-    expect(answer).toMatchObject({ status: 307, redirects: [] });
-    expect(other.connections).toBe(0);
-  });
-
-  it('stops at a redirect loop', async () => {
-    const server = await serve((_request, response) =>
-      response.writeHead(302, { location: '/' }).end(),
-    );
-    expect(await codeOf(guardedFetch(server.origin, { wall: local }))).toBe('LIMIT_EXCEEDED');
-    expect(server.connections).toBe(6);
-  });
-
-  it('stops if the caller aborts, and leaves no open connection or listener', async () => {
-    const controller = new AbortController();
-    let closed: Promise<unknown> = Promise.resolve();
-    const server = await serve((request) => {
-      closed = new Promise((resolve) => request.socket.on('close', resolve));
-      controller.abort();
-    });
-    expect(
-      await codeOf(guardedFetch(server.origin, { wall: local, signal: controller.signal })),
-    ).toBe('ABORTED');
-    expect(getEventListeners(controller.signal, 'abort')).toEqual([]);
-    await closed;
-  });
-
-  it.each([
-    ['a Host header', { Host: 'internal' }],
-    ['an Upgrade header', { Upgrade: 'websocket' }],
-    ['a Transfer-Encoding header', { 'Transfer-Encoding': 'chunked' }],
-    ['a Content-Length header', { 'content-length': '3' }],
-    ['proxy credentials', { 'Proxy-Authorization': 'x' }],
-    ['a line break in a value', { 'X-A': 'a\r\nHost: internal' }],
-    ['a line break in a name', { 'X-A\r\nHost': 'internal' }],
-  ])('refuses headers that include %s', async (_what, headers) => {
-    const server = await serve();
-    expect(await codeOf(guardedFetch(server.origin, { wall: local, headers }))).toBe(
-      'INVALID_INPUT',
-    );
-    expect(server.connections).toBe(0);
-  });
+it.each([
+  ['a Host header', { Host: 'internal' }],
+  ['an Upgrade header', { Upgrade: 'websocket' }],
+  ['a Transfer-Encoding header', { 'Transfer-Encoding': 'chunked' }],
+  ['a Content-Length header', { 'content-length': '3' }],
+  ['proxy credentials', { 'Proxy-Authorization': 'x' }],
+  ['a line break in a value', { 'X-A': 'a\r\nHost: internal' }],
+  ['a line break in a name', { 'X-A\r\nHost': 'internal' }],
+])('guardedFetch refuses headers that include %s', async (_what, headers) => {
+  const server = await serve();
+  expect(await codeOf(guardedFetch(server.origin, { wall: local, headers }))).toBe('INVALID_INPUT');
+  expect(server.connections).toBe(0);
 });

@@ -35,6 +35,16 @@ export function discover(settings: unknown, options: McpDiscoveryOptions = {}): 
   return discovery;
 }
 
+/** Returns a discovery that has listed the tools of these servers once. */
+export async function listed(
+  mcpServers: object,
+  options: McpDiscoveryOptions = {},
+): Promise<McpDiscovery> {
+  const discovery = discover({ mcpServers }, options);
+  await discovery.refresh();
+  return discovery;
+}
+
 /** Returns how to start one of the official servers over stdio. */
 export function official(
   name: 'everything' | 'filesystem' | 'memory',
