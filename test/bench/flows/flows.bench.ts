@@ -167,7 +167,7 @@ const rows = first.map((row, place) =>
 
 writeSection(
   'Flows',
-  `Two public suites contain attacks and honest tasks. Each attack is tried in each honest task. An attack is stopped if the policy requires approval or denies the call before it writes or sends. The other columns count approvals and denials in honest tasks without attacks. Two people declared the tools' metadata without knowing the tasks. If their figures differ, a cell shows both. Constants are masked in the data, so a recipient that the user named can look like one from a web page. In real use, fewer calls may need approval.
+  `Two public suites contain attacks and honest tasks. Each attack is tried in each honest task. An attack is stopped if the policy requires approval or denies the call before it writes or sends. The other columns count approvals and denials in honest tasks without attacks. Two people declared the tools' metadata without knowing the tasks. Constants are masked in the data, so a recipient that the user named can look like one from a web page.
 
 ${markdownTable(['policy', 'attacks stopped', 'approvals in honest tasks', 'honest tasks denied'], rows)}`,
 );
