@@ -182,16 +182,21 @@ export function formWords({ form = {} }: Pick<Question, 'form'>): string {
     : `JSON that matches ${shortJson(form)}`;
 }
 
-const FLAT: readonly unknown[] = ['string', 'number', 'integer', 'boolean', 'array'];
+const FLAT: readonly unknown[] = ['string', 'number', 'integer', 'boolean'];
 
 /** Returns true for the schema of a value that MCP clients can show as a field. */
 export function isField(schema: unknown): boolean {
-  return isPlainObject(schema) && FLAT.includes(schema['type']);
+  if (!isPlainObject(schema)) return false;
+  const { type, items } = schema;
+  // Clients show lists of choices, and no other lists.
+  return FLAT.includes(type) || (type === 'array' && isPlainObject(items) && isChoice(items));
 }
+
+const isChoice = (items: Readonly<Record<string, unknown>>) => 'enum' in items || 'anyOf' in items;
 
 /**
  * Returns a form's fields if MCP clients can show them: the form must be an object whose fields are
- * strings, numbers, booleans, or lists.
+ * strings, numbers, booleans, or lists of choices.
  */
 export function flatForm({
   form = {},

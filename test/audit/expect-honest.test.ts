@@ -36,7 +36,7 @@ describe('expectHonest', () => {
     await expect(failure).rejects.toMatchObject({
       name: 'AssertionError',
       actual: ['drop', 'note'],
-      message: `Expected 3 tools that do what they declare, got 2 that do more.
+      message: `Expected tools that do what they declare, got 2 that do more.
 
   drop
     declares accessMode: 'readonly', and changes files (fs.rmSync)

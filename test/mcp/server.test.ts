@@ -292,17 +292,27 @@ describe.each(WAYS)('a served registry, for $way', ({ open }) => {
     ]);
   });
 
-  it('a question for a list becomes a form with choices', async () => {
-    const form = {
-      type: 'array',
-      minItems: 1,
-      items: {
-        anyOf: [
-          { const: 'r', title: 'Red' },
-          { const: 'b', title: 'Blue' },
-        ],
-      },
-    } as const;
+  const choices = {
+    type: 'array',
+    minItems: 1,
+    items: {
+      anyOf: [
+        { const: 'r', title: 'Red' },
+        { const: 'b', title: 'Blue' },
+      ],
+    },
+  } as const;
+  const stops = { type: 'array', items: { type: 'object' } } as const;
+  it.each([
+    ['choices becomes a field with these choices', choices, choices, ['b', 'r'], '["b","r"]'],
+    [
+      'anything else becomes a text field for JSON',
+      stops,
+      { type: 'string', title: `JSON that matches ${JSON.stringify(stops)}` },
+      '[{"at":"Rome"}]',
+      '[{"at":"Rome"}]',
+    ],
+  ])('a question for a list of %s', async (_, form, field, answer, result) => {
     const registry = sampleRegistry();
     registry.register(
       defineTool({
@@ -317,11 +327,11 @@ describe.each(WAYS)('a served registry, for $way', ({ open }) => {
     const client = await open(serverOf(registry), {
       answer: ({ requestedSchema }) => {
         forms.push([requestedSchema.properties, requestedSchema.required]);
-        return { action: 'accept', content: { answer: ['b', 'r'] } };
+        return { action: 'accept', content: { answer } };
       },
     });
-    expect(textOf(await client.call('several'))).toBe('["b","r"]');
-    expect(forms).toEqual([[{ answer: form }, ['answer']]]);
+    expect(textOf(await client.call('several'))).toBe(result);
+    expect(forms).toEqual([[{ answer: field }, ['answer']]]);
   });
 
   it('a question with several fields returns an object with defaults, validated by the form and the output schema', async () => {

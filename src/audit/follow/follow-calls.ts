@@ -463,8 +463,8 @@ class Follower implements Followed {
   }
 
   /**
-   * Returns true if a value has an accessor, by its own code or by the type of the code that names it.
-   * What isn't named is only looked for in the value's own code, since its type fits too much.
+   * Returns true if a value has an accessor: in its own code, or, if the code names the accessor, in
+   * its type. A type alone would fit too many accessors.
    */
   #isRun(accessor: Member, value: Value, written: Expression | '' | undefined): boolean {
     if (isOwner(value) && value.node === accessor.parent) return true;

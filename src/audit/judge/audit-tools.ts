@@ -238,7 +238,7 @@ export async function expectHonest(
     ),
   ]);
   const more = `${lying.length} that ${lying.length === 1 ? 'does' : 'do'} more`;
-  const expected = expectedGot(`${report.tools.length} tools that do what they declare`, more);
+  const expected = expectedGot('tools that do what they declare', more);
   const message = `${expected}\n\n${told.join('\n')}\n\nCorrect the declarations or the code.`;
   throw new AssertionError({
     message,
