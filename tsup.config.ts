@@ -233,6 +233,8 @@ export default defineConfig(({ dts }) => ({
   // Some libraries have their ES modules there only.
   esbuildOptions: (options, { format }) => {
     options.mainFields = ['module', 'main'];
+    // The imports that put the root into one chunk are only there to be followed.
+    options.logOverride = { 'ignored-bare-import': 'silent' };
     // The program is an ES module: a library of the command line cannot be CommonJS.
     if (format === 'cjs') options.entryPoints = ENTRIES;
   },
