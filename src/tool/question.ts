@@ -82,7 +82,6 @@ const MISNOMERS: Readonly<Record<string, keyof Known>> = {
   options: 'choices',
   schema: 'form',
   multiple: 'form',
-  allowOther: 'form',
   timeout: 'timeoutMs',
 };
 

@@ -123,7 +123,7 @@ it('a question keeps unknown options as hints', () => {
   expect(question({ timeoutMs: 5 })).not.toHaveProperty('hints');
 });
 
-it.each(['multiple', 'allowOther', 'options', 'schema'])(
+it.each(['multiple', 'options', 'schema'])(
   'question throws for %s, which would be ignored as a hint, and names the right option',
   (misnomer) =>
     expect(() => question({ choices: ['a'], [misnomer]: true })).toThrow(/Did you mean/),

@@ -195,6 +195,6 @@ const table = markdownTable(['subject', 'mutants', 'lies', 'unknown', 'agrees'],
 if (given !== undefined) console.log(table);
 else
   writeSection(
-    'Audit of tools with one writing call more',
+    'Audit of tools with an added writing call',
     `Each mutant is an honest readonly tool with one writing call added. There are ${WRITES.length} calls and ${HIDERS.length} ways to write them, such as in a helper, a getter or a callback. The right verdict is \`lies\`, and \`agrees\` would be wrong.\n\n${table}`,
   );
