@@ -6,10 +6,12 @@ import type {
   ParsedCommandLine,
   Program,
   ScriptTarget,
+  SourceFile,
 } from 'typescript';
 import { ToolError } from '../../core/errors.js';
 import { ts } from './typescript.js';
 
+const DECLARATIONS = /\/node_modules\/(?:typescript\/lib|@types\/node)\/.*\.d\.ts$/;
 const JAVASCRIPT = /\.[cm]?jsx?$/;
 
 /** A program, and the files of it that couldn't be read. */
@@ -49,7 +51,7 @@ export function loadProgram(folder: string, files: readonly string[]): LoadedPro
 function carefulHost(options: CompilerOptions, unread: string[]): CompilerHost {
   const host = ts.createCompilerHost(options, true);
   const readFile = host.readFile.bind(host);
-  const getSourceFile = host.getSourceFile.bind(host);
+  const getSourceFile = readOnce(host.getSourceFile.bind(host));
   host.readFile = (name) => {
     const text = readFile(name);
     if (text === undefined || text.length <= LARGEST || name.endsWith('.d.ts')) return text;
@@ -66,6 +68,23 @@ function carefulHost(options: CompilerOptions, unread: string[]): CompilerHost {
     }
   };
   return host;
+}
+
+/**
+ * The parsed declarations of the compiler and of Node, which take most of the time of a small program. They are kept for
+ * the process, since a test file may call `expectHonest` many times.
+ */
+const declarations = new Map<string, SourceFile | undefined>();
+
+function readOnce(read: CompilerHost['getSourceFile']): CompilerHost['getSourceFile'] {
+  return (name, options, ...more) => {
+    if (!DECLARATIONS.test(name)) return read(name, options, ...more);
+    const { languageVersion, impliedNodeFormat } =
+      typeof options === 'object' ? options : { languageVersion: options, impliedNodeFormat: 0 };
+    const key = `${ts.version} ${languageVersion} ${impliedNodeFormat} ${name}`;
+    if (!declarations.has(key)) declarations.set(key, read(name, options, ...more));
+    return declarations.get(key);
+  };
 }
 
 /** Returns the nearest tsconfig, looking from the folder up. */
