@@ -1,9 +1,12 @@
 import { spawnSync } from 'node:child_process';
-import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+const DIST = join(ROOT, 'dist');
+/** Some file systems store times in steps of two seconds. */
+const CLOCK_STEP_MS = 2_000;
 const SOURCES = [
   'src',
   'tools',
@@ -20,13 +23,23 @@ export function setup(): void {
     ...publishedFiles().map((file) => changeTimes(join(ROOT, file))[0] ?? 0),
   );
   if (oldestTarget >= newestSource) return;
-  // The build doesn't clean the folder, because another process may be reading the old files.
+  const started = Date.now();
+  // The build doesn't clean the folder, because another process may be reading the old files meanwhile.
   const { status, stdout, stderr } = spawnSync(
     process.execPath,
     [join(ROOT, 'node_modules/tsup/dist/cli-default.js'), '--no-clean'],
     { cwd: ROOT, encoding: 'utf8' },
   );
   if (status !== 0) throw new Error(`The package does not build:\n${stdout}${stderr}`);
+  removeOlderThan(started);
+}
+
+/** Removes what an earlier build wrote into `dist` under other names, so that the tests see what is published. */
+function removeOlderThan(started: number): void {
+  for (const name of readdirSync(DIST, { recursive: true, encoding: 'utf8' })) {
+    const stats = statSync(join(DIST, name));
+    if (stats.isFile() && stats.mtimeMs < started - CLOCK_STEP_MS) rmSync(join(DIST, name));
+  }
 }
 
 /**

@@ -17,11 +17,15 @@ const OLDEST_AND_NEWEST: readonly Compiler[] = ['TypeScript 5.4', 'TypeScript 7.
 
 describe('the published types', () => {
   for (const compiler of compilers) {
-    it.each(MODES)(`compile with ${compiler} and %s decorators`, async (mode) => {
-      // Declaration files are the same in both decorator modes.
-      const skipLibCheck = mode === 'legacy' || !OLDEST_AND_NEWEST.includes(compiler);
-      expect((await compile(compiler, join(CASES, mode), { skipLibCheck })).output).toBe('');
-    });
+    const atAnEnd = OLDEST_AND_NEWEST.includes(compiler);
+    it.each(atAnEnd ? MODES : MODES.slice(0, 1))(
+      `compile with ${compiler} and %s decorators`,
+      async (mode) => {
+        // Declaration files are the same in both decorator modes.
+        const skipLibCheck = mode === 'legacy' || !atAnEnd;
+        expect((await compile(compiler, join(CASES, mode), { skipLibCheck })).output).toBe('');
+      },
+    );
   }
 
   it.each(OLDEST_AND_NEWEST)('compile with %s in JavaScript with @ts-check', async (compiler) => {
