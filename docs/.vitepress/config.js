@@ -50,7 +50,6 @@ const GUIDES = {
   Operate: {
     'command-line.md': 'Command line',
     'operating.md': 'Operating',
-    'operators.md': 'Operators',
     'troubleshooting.md': 'Troubleshooting',
     'options.md': 'All options',
     'reference/index.md': 'API reference',
