@@ -203,6 +203,10 @@ describe('an unknown tool', () => {
       `export const a = defineTool({ name: 'a', accessMode: process.env.MODE as 'readonly', execute: () => 1 });`,
     ],
     [
+      'an option with a value that it cannot have',
+      `export const a = defineTool({ name: 'a', accessMode: 'destructive' as 'readonly', execute: () => 1 });`,
+    ],
+    [
       'code that only has a type',
       `declare function outside(): number;\n${reader('a', 'return outside();')}`,
     ],

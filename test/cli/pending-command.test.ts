@@ -105,7 +105,7 @@ describe.skipIf(!redisPresent)(
       const id = await waiting();
       expect(await at('pending')).toMatchObject({
         code: 0,
-        out: expect.stringMatching(/refund +an approval +\w+ +ada +\d+ s +\{"order":7\}/) as string,
+        out: expect.stringMatching(/refund +approval +\w+ +ada +\d+ s +\{"order":7\}/) as string,
       });
       expect((await at('pending', id.slice(0, 8))).out).toContain('order');
       expect((await at('pending', '--json')).out).not.toContain('signature');
@@ -148,20 +148,23 @@ describe.skipIf(!redisPresent)(
     });
 
     it('approves a call that was cut off only after showing all of it, or with --yes', async () => {
-      const text = Array.from({ length: 80 }, (_, line) => `line ${line}`).join('\n');
-      const mail = (id: string) => executor.request({ id, name: 'mail', input: { text } });
+      const args = ['--redis', redis.url, '--approval-key-file', keyFile];
+      const text = `${'a'.repeat(200)}${Array.from({ length: 80 }, (_, line) => `line ${line}`).join('\n')}`;
+      const mail = (id: string) =>
+        executor.request({ id, name: 'mail', input: { text } }, { principal: 'p'.repeat(50) });
       await mail('long');
       const id = await waiting();
+      const rows = (await tooldex(['pending', ...args], { columns: 80 })).out.split('\n');
+      expect(Math.max(...rows.map(({ length }) => length))).toBeLessThanOrEqual(80);
       const cut = await at('approve', id);
       expect([cut.code, cut.err]).toEqual([2, expect.stringContaining(`pending ${id}`) as string]);
       expect((await at('pending', id)).out).toContain('line 79');
-      const args = ['approve', id, '--redis', redis.url, '--approval-key-file', keyFile];
       const no = new FakeTerminal({ answers: ['n'] });
-      expect((await tooldex(args, { terminal: no })).code).toBe(2);
+      expect((await tooldex(['approve', id, ...args], { terminal: no })).code).toBe(2);
       expect(no.told).toContain('line 79');
       expect(await list()).toHaveLength(1);
       const yes = new FakeTerminal({ answers: ['y'] });
-      expect((await tooldex(args, { terminal: yes })).code).toBe(0);
+      expect((await tooldex(['approve', id, ...args], { terminal: yes })).code).toBe(0);
       await mail('longer');
       expect((await at('approve', await waiting(), '--yes')).code).toBe(0);
     });

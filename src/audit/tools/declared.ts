@@ -2,7 +2,7 @@ import { type Values } from '../evaluate/values.js';
 import * as enums from '../../core/enums.js';
 import { isPlainObject } from '../../core/plain-data.js';
 import { inferAxes } from '../../tool/infer-metadata.js';
-import type { DeclaredMetadata } from '../../tool/metadata-schema.js';
+import { metadataSchema, type DeclaredMetadata } from '../../tool/metadata-schema.js';
 import type { ToolEntry } from '../../tool/tool-definition.js';
 
 import { isMissing, type Members } from '../evaluate/members.js';
@@ -52,7 +52,9 @@ export function declaredIn(evaluator: Members, options: Values, defaults: Values
       const value = dataOf(evaluator, valuesOf(field));
       // One label may stand for a list of one.
       const isOne = LISTS.has(field) && typeof value === 'string';
-      return [field, isOne ? [value] : value];
+      const { shape } = metadataSchema();
+      // Undefined for a value that no tool can have: the program that declares it doesn't load.
+      return [field, shape[field].safeParse(isOne ? [value] : value).data];
     }),
   );
   const unread = written.filter((field) => found.get(field) === undefined);

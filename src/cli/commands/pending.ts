@@ -6,6 +6,7 @@ import type { StateStore } from '../../state/state-store.js';
 import { command, print, type Context } from '../command/command.js';
 import { flag, text, withDefault, type Values } from '../command/options.js';
 import { pendingLines } from '../execute/shown-call.js';
+import { cut } from '../execute/show-calls.js';
 import { KEY_OPTIONS, readApprovalKey } from '../load/approval-key.js';
 import { connectRedis, REDIS_OPTIONS } from '../load/connect-redis.js';
 import { readJsonOption } from '../load/read-json.js';
@@ -57,7 +58,7 @@ async function withDesk(
 
 const minuteOf = (time: number) => new Date(time).toISOString().slice(0, 16);
 
-const WAITS_FOR = { approval: 'an approval', question: 'an answer', manual: 'a result' };
+const WAITS_FOR = { approval: 'approval', question: 'answer', manual: 'result' };
 
 /** Returns a waiting call without the fields that only the store needs. */
 function shown(call: Pending): object {
@@ -90,7 +91,11 @@ function waitingRow(call: Pending, all: readonly Pending[], { columns }: Termina
     DANGER: kind === 'approval' ? [call.danger, dangerStyle(call.danger)] : undefined,
     FOR: principal,
     AGE: ageOf(createdAt),
-    'QUESTION OR ARGUMENTS': 'question' in call ? call.question : JSON.stringify(call.input),
+    // A row, not the whole call, which `pending <id>` shows.
+    'QUESTION OR ARGUMENTS': cut(
+      'question' in call ? call.question : JSON.stringify(call.input),
+      columns / 2,
+    ),
   };
 }
 
@@ -165,7 +170,9 @@ export const commands = {
         const waiting = await allWaiting(desk);
         const rows = waiting.map((each) => waitingRow(each, waiting, terminal));
         print(context, { pending: waiting.map(shown) }, () => [
-          rows.length === 0 ? 'nothing waits for an answer with this key' : table(terminal, rows),
+          rows.length === 0
+            ? 'nothing waits for an answer with this key'
+            : table(terminal, rows, ['FOR']),
         ]);
       }),
   }),

@@ -46,11 +46,12 @@ export function table(
     return table(terminal, fewer, more);
   }
   while (sumOf(widths) > room) {
-    const order = widths.map((width, at) =>
-      width > least[at]! ? width + terminal.columns : width,
-    );
+    const order = widths.map((width, at) => {
+      if (width <= LEAST_WIDTH) return 0;
+      return width > least[at]! ? width + terminal.columns : width;
+    });
     const widest = order.indexOf(Math.max(...order));
-    if (widths[widest]! <= LEAST_WIDTH) break;
+    if (order[widest] === 0) break;
     widths[widest]! -= 1;
   }
   return lines
