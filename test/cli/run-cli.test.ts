@@ -1,5 +1,7 @@
+import { stripVTControlCharacters } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
+import { table } from '../../src/cli/terminal/table.js';
 import { defineTool } from '../../src/index.js';
 import { tooldex } from './command-line.js';
 
@@ -48,6 +50,12 @@ describe('tooldex', () => {
     expect(out).toMatch(/DANGER/);
     expect(out).not.toContain('COST');
     expect((await tooldex(['list'], { tools })).out).toContain('COST');
+  });
+
+  it('breaks words only if a table is wider than the terminal with all words whole', () => {
+    const row = { TOOL: 'a'.repeat(40), AGE: '12 min', ARGUMENTS: 'b'.repeat(200) };
+    const lines = stripVTControlCharacters(table({ columns: 80 }, [row])).split('\n');
+    expect(Math.max(...lines.map(({ length }) => length))).toBeLessThanOrEqual(80);
   });
 
   it("prints its version, and each command's help", async () => {
