@@ -106,43 +106,40 @@ export function evaluateSelection(
   options: EvaluationOptions = {},
 ): SelectionEvaluation {
   const { suggest = false, ...request } = options;
-  const labelled = checkOptions(requestsSchema, { requests }, 'labelled requests').requests.map(
-    ({ text: asked, tools }) => ({
-      text: asked,
-      wanted: tools.map((name) => nameIn(registry, name)),
-    }),
-  );
-  const evaluated = labelled.map((each): Evaluated => ({
-    ...each,
-    selection: selectTools(registry, { ...request, text: each.text }),
-  }));
-  const entries = [...registry];
-  const count = request.countTokens ?? estimateTokens;
-  const cost = (entry: ToolEntry) => count(JSON.stringify(renderTool(entry, 'full')));
+  const { requests: labelled } = checkOptions(requestsSchema, { requests }, 'labelled requests');
+  const evaluated = labelled.map(({ text: asked, tools }): Evaluated => {
+    const wanted = tools.map((name) => nameIn(registry, name));
+    return { text: asked, wanted, selection: selectTools(registry, { ...request, text: asked }) };
+  });
   const misses = evaluated.flatMap((each) => missesOf(registry, each));
   const offered = new Set(evaluated.flatMap(({ selection }) => namesOf(selection)));
   return {
     requests: evaluated.length,
     recall: mean(evaluated.map(recallOf)),
     ndcg: mean(evaluated.map(ndcgOf)),
-    tokens: {
-      selected: Math.round(mean(evaluated.map(({ selection }) => selection.tokens))),
-      allTools: entries.map(cost).reduce(sum, 0),
-      firstInFull: Math.round(
-        mean(
-          evaluated.map(({ text: asked, selection: { maxTools } }) =>
-            registry
-              .search(asked, { limit: Math.max(1, maxTools) })
-              .map(({ toolName }) => cost(registry.require(toolName)))
-              .reduce(sum, 0),
-          ),
-        ),
-      ),
-    },
+    tokens: tokensIn(registry, evaluated, request.countTokens ?? estimateTokens),
     misses,
     confused: confusionsIn(registry, misses),
-    neverSelected: entries.map(({ name }) => name).filter((name) => !offered.has(name)),
+    neverSelected: [...registry].map(({ name }) => name).filter((name) => !offered.has(name)),
     suggestions: suggest ? suggestFixes(registry, evaluated, misses, request) : [],
+  };
+}
+
+function tokensIn(
+  registry: ToolMetadataRegistry,
+  evaluated: readonly Evaluated[],
+  count: (text: string) => number,
+): SelectionEvaluation['tokens'] {
+  const cost = (entry: ToolEntry) => count(JSON.stringify(renderTool(entry, 'full')));
+  const costOfFirst = ({ text: asked, selection: { maxTools } }: Evaluated) =>
+    registry
+      .search(asked, { limit: Math.max(1, maxTools) })
+      .map(({ toolName }) => cost(registry.require(toolName)))
+      .reduce(sum, 0);
+  return {
+    selected: Math.round(mean(evaluated.map(({ selection }) => selection.tokens))),
+    allTools: [...registry].map(cost).reduce(sum, 0),
+    firstInFull: Math.round(mean(evaluated.map(costOfFirst))),
   };
 }
 
@@ -160,28 +157,27 @@ function nameIn(registry: ToolMetadataRegistry, name: string): string {
   );
 }
 
-function missesOf(registry: ToolMetadataRegistry, { text: asked, wanted, selection }: Evaluated) {
+function missesOf(registry: ToolMetadataRegistry, request: Evaluated): readonly Miss[] {
+  const { text: asked, wanted, selection } = request;
   const offered = namesOf(selection);
   const missed = wanted.filter((name) => !offered.includes(name));
   if (missed.length === 0) return [];
   const ranked = registry.search(asked, { limit: registry.size }).map(({ toolName }) => toolName);
-  return missed.map((toolName): Miss => {
-    const place = ranked.indexOf(toolName) + 1;
-    const left = selection.dropped.find((each) => each.toolName === toolName);
-    return {
-      text: asked,
-      toolName,
-      ...(place > 0 && { place }),
-      reason:
-        left?.explanation ??
-        (place === 0
-          ? 'none of its words is in the request'
-          : `${place - 1} other tools match better`),
-      instead: selection.tools
-        .filter((each) => !wanted.includes(each.toolName))
-        .map(({ toolName: name, explanation }) => ({ toolName: name, explanation })),
-    };
-  });
+  return missed.map((toolName) => missOf(request, toolName, ranked.indexOf(toolName) + 1));
+}
+
+function missOf({ text: asked, wanted, selection }: Evaluated, toolName: string, place: number) {
+  const left = selection.dropped.find((each) => each.toolName === toolName);
+  const unmatched =
+    place === 0 ? 'none of its words is in the request' : `${place - 1} other tools match better`;
+  const instead = selection.tools.filter((each) => !wanted.includes(each.toolName));
+  return {
+    text: asked,
+    toolName,
+    ...(place > 0 && { place }),
+    reason: left?.explanation ?? unmatched,
+    instead: instead.map(({ toolName: name, explanation }) => ({ toolName: name, explanation })),
+  };
 }
 
 function confusionsIn(

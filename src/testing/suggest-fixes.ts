@@ -41,44 +41,70 @@ export function suggestFixes(
   misses: readonly Miss[],
   request: Omit<SelectionRequest, 'text'>,
 ): readonly SuggestedFix[] {
-  const copy = new ToolMetadataRegistry();
-  copy.registerAll([...registry].map(({ definition }) => definition));
-  const ideas = [...new Set(misses.map(({ toolName }) => toolName))].flatMap((toolName) => {
-    const missed = misses.filter((miss) => miss.toolName === toolName);
-    const texts = missed.map(({ text }) => text);
-    // A word of its neighbours, or of requests for other tools, doesn't tell the tool from them.
-    const neighbours = missed.flatMap(({ instead }) => instead.map((each) => each.toolName));
-    const words = newWords(
-      texts,
-      new Set([
-        ...[toolName, ...neighbours].flatMap((name) => stemsOf(registry.require(name))),
-        ...before
-          .filter(({ wanted }) => !wanted.includes(toolName))
-          .flatMap(({ text }) => stemsIn(text)),
-      ]),
-    );
-    return [
-      ...words.map((value) => ({ toolName, field: 'keywords', value }) as const),
-      ...texts.map((value) => ({ toolName, field: 'examples', value }) as const),
-    ];
-  });
-  const tried = ideas.slice(0, MOST_TRIED).map((idea): SuggestedFix => {
-    const { definition } = registry.require(idea.toolName);
+  const trial = new Trial(registry, before, request);
+  const tools = new Set(misses.map(({ toolName }) => toolName));
+  return [...tools]
+    .flatMap((toolName) => ideasFor(registry, toolName, before, misses))
+    .slice(0, MOST_TRIED)
+    .map((idea) => trial.of(idea))
+    .filter(({ gain }) => gain > 0)
+    .sort((a, b) => b.gain - a.gain);
+}
+
+type Idea = Pick<SuggestedFix, 'toolName' | 'field' | 'value'>;
+
+/** Returns the keywords and examples that could lead the missed requests to their tool. */
+function ideasFor(
+  registry: ToolMetadataRegistry,
+  toolName: string,
+  before: readonly Evaluated[],
+  misses: readonly Miss[],
+): readonly Idea[] {
+  const missed = misses.filter((miss) => miss.toolName === toolName);
+  const texts = missed.map(({ text }) => text);
+  // A word of its neighbours, or of requests for other tools, doesn't tell the tool from them.
+  const taken = new Set(stemsOf(registry.require(toolName)));
+  for (const { toolName: neighbour } of missed.flatMap(({ instead }) => instead))
+    for (const stem of stemsOf(registry.require(neighbour))) taken.add(stem);
+  for (const { wanted, text } of before)
+    if (!wanted.includes(toolName)) for (const stem of stemsIn(text)) taken.add(stem);
+  return [
+    ...newWords(texts, taken).map((value) => ({ toolName, field: 'keywords', value }) as const),
+    ...texts.map((value) => ({ toolName, field: 'examples', value }) as const),
+  ];
+}
+
+/** Tries ideas on a copy of a registry. */
+class Trial {
+  readonly #copy = new ToolMetadataRegistry();
+  readonly #before: readonly Evaluated[];
+  readonly #request: Omit<SelectionRequest, 'text'>;
+
+  constructor(
+    registry: ToolMetadataRegistry,
+    before: readonly Evaluated[],
+    request: Omit<SelectionRequest, 'text'>,
+  ) {
+    this.#copy.registerAll([...registry].map(({ definition }) => definition));
+    this.#before = before;
+    this.#request = request;
+  }
+
+  of(idea: Idea): SuggestedFix {
+    const { definition } = this.#copy.require(idea.toolName);
     const values = [...(definition[idea.field] ?? []), idea.value];
-    copy.register(definitionOf({ ...definition, [idea.field]: values }), { replace: true });
-    const changes = before.map((each) => ({
-      text: each.text,
-      change:
-        recallOf({ ...each, selection: selectTools(copy, { ...request, text: each.text }) }) -
-        recallOf(each),
-    }));
-    copy.register(definition, { replace: true });
-    return {
-      ...idea,
-      gain: mean(changes.map(({ change }) => change)),
-      fixes: changes.filter(({ change }) => change > 0).map(({ text }) => text),
-      breaks: changes.filter(({ change }) => change < 0).map(({ text }) => text),
-    };
-  });
-  return tried.filter(({ gain }) => gain > 0).sort((a, b) => b.gain - a.gain);
+    this.#copy.register(definitionOf({ ...definition, [idea.field]: values }), { replace: true });
+    const changes = this.#before.map((each) => this.#changeOf(each));
+    this.#copy.register(definition, { replace: true });
+    const textsAt = (sign: number) =>
+      this.#before.flatMap(({ text }, at) => (Math.sign(changes[at]!) === sign ? text : []));
+    return { ...idea, gain: mean(changes), fixes: textsAt(1), breaks: textsAt(-1) };
+  }
+
+  /** Returns by how much the recall of a request is higher than before. */
+  #changeOf(before: Evaluated): number {
+    const { text } = before;
+    const selection = selectTools(this.#copy, { ...this.#request, text });
+    return recallOf({ ...before, selection }) - recallOf(before);
+  }
 }
