@@ -16,6 +16,11 @@ const LEAST_WIDTH = 4;
  */
 export const LONGEST_LINE = 110;
 
+interface Cell {
+  readonly text: string;
+  readonly style: Style | undefined;
+}
+
 /**
  * Formats rows under headings. Each column is as wide as its longest value. If the table is wider
  * than the terminal, the widest columns shrink, and their values wrap.
@@ -23,53 +28,67 @@ export const LONGEST_LINE = 110;
  * @param spare Headings of columns to leave out, in this order, if words would break otherwise.
  */
 export function table(
-  terminal: Pick<Terminal, 'columns'>,
+  { columns }: Pick<Terminal, 'columns'>,
   rows: readonly Row[],
   [spare, ...more]: readonly string[] = [],
 ): string {
   const titles = Object.keys(rows[0] ?? {});
-  const heading = titles.map((title) => [title, [title, 'dim']]);
-  const lines = [Object.fromEntries(heading) as Row, ...rows].map((row) =>
-    titles.map((title) => {
-      const usual = /^(?:TOOL|SERVER)$/.test(title) ? 'bold' : undefined;
-      const [text, style = usual] = [row[title] ?? '–'].flat() as [unknown, Style?];
-      return { text: plainLine(String(text)), style };
-    }),
-  );
-  const widths = titles.map((_, at) => Math.max(...lines.map((cells) => cells[at]!.text.length)));
-  const room = terminal.columns - GAP.length * (titles.length - 1);
-  // Breaks words only as a last resort.
-  const words = (at: number) => lines.flatMap((cells) => cells[at]!.text.split(' '));
-  const least = titles.map((_, at) => Math.max(...words(at).map(({ length }) => length)));
+  const heading = Object.fromEntries(titles.map((title) => [title, [title, 'dim']])) as Row;
+  const cells = [heading, ...rows].map((row) => titles.map((title) => cellOf(title, row[title])));
+  const widths = titles.map((_, at) => widthIn(cells, at));
+  const least = titles.map((_, at) => widthIn(cells, at, ' '));
+  const room = columns - GAP.length * (titles.length - 1);
   if (spare !== undefined && sumOf(least) > room) {
     const fewer = rows.map(({ [spare]: _, ...row }) => row);
-    return table(terminal, fewer, more);
+    return table({ columns }, fewer, more);
   }
-  while (sumOf(widths) > room) {
-    const order = widths.map((width, at) => {
-      if (width <= LEAST_WIDTH) return 0;
-      return width > least[at]! ? width + terminal.columns : width;
-    });
-    const widest = order.indexOf(Math.max(...order));
-    if (order[widest] === 0) break;
-    widths[widest]! -= 1;
-  }
-  return lines
-    .flatMap((cells) => {
-      const wrapped = cells.map(({ text }, at) => wrapWords(text, widths[at]!));
-      const height = Math.max(...wrapped.map(({ length }) => length));
-      return Array.from({ length: height }, (_, line) =>
-        cells
-          .map(({ style }, at) => {
-            const text = wrapped[at]![line] ?? '';
-            const space = ' '.repeat(widths[at]! - text.length);
-            return (style === undefined || text === '' ? text : paint(style, text)) + space;
-          })
-          .join(GAP)
-          .trimEnd(),
-      );
-    })
-    .join('\n');
+  const fitting = shrink(widths, least, room);
+  return cells.flatMap((row) => linesOf(row, fitting)).join('\n');
+}
+
+function cellOf(title: string, value: Row[string]): Cell {
+  const usual = /^(?:TOOL|SERVER)$/.test(title) ? 'bold' : undefined;
+  const [text, style = usual] = [value ?? '–'].flat() as [unknown, Style?];
+  return { text: plainLine(String(text)), style };
+}
+
+/** Returns the length of the longest text in a column, or of the longest part of one. */
+function widthIn(cells: readonly (readonly Cell[])[], at: number, separator = '\n'): number {
+  const parts = cells.flatMap((row) => row[at]!.text.split(separator));
+  return Math.max(...parts.map(({ length }) => length));
+}
+
+/** Makes the widest columns narrower until the table fits, and breaks words only as a last resort. */
+function shrink(
+  widths: readonly number[],
+  least: readonly number[],
+  room: number,
+): readonly number[] {
+  const fitting = [...widths];
+  for (const floor of [(at: number) => Math.max(least[at]!, LEAST_WIDTH), () => LEAST_WIDTH])
+    while (sumOf(fitting) > room) {
+      const shrinkable = fitting.map((width, at) => (width > floor(at) ? width : 0));
+      const widest = Math.max(...shrinkable);
+      if (widest === 0) break;
+      fitting[shrinkable.indexOf(widest)]! -= 1;
+    }
+  return fitting;
+}
+
+function linesOf(cells: readonly Cell[], widths: readonly number[]): readonly string[] {
+  const wrapped = cells.map(({ text }, at) => wrapWords(text, widths[at]!));
+  const height = Math.max(...wrapped.map(({ length }) => length));
+  return Array.from({ length: height }, (_, line) =>
+    cells
+      .map(({ style }, at) => padded(wrapped[at]![line] ?? '', style, widths[at]!))
+      .join(GAP)
+      .trimEnd(),
+  );
+}
+
+function padded(text: string, style: Style | undefined, width: number): string {
+  const space = ' '.repeat(width - text.length);
+  return (style === undefined || text === '' ? text : paint(style, text)) + space;
 }
 
 const sumOf = (widths: readonly number[]) => widths.reduce((sum, width) => sum + width, 0);
