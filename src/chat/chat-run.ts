@@ -5,7 +5,8 @@ import type { ChatEvent, ChatTurn } from './chat-result.js';
 import { closeTurn, type ChatEnd, type ChatState, type OpenTurn } from './chat-state.js';
 import { ToolOffers } from './tools-of-turn.js';
 
-interface RunOptions {
+/** How one run of a chat reports and stores what happens. */
+export interface RunOptions {
   /** True if the model's text is streamed. */
   readonly stream: boolean;
   readonly conversationId: string;

@@ -12,6 +12,7 @@ import {
   pendingOf,
   time,
   withCalls,
+  type CallProgress,
   type CallRecord,
 } from '../chat-state.js';
 import { cloneMessage, closedMessages, id, json, type ChatMessage } from '../thread.js';
@@ -123,23 +124,29 @@ export function revised(data: SessionData): SessionData {
  * because another process may have started them.
  */
 export function withDecisionsAskedAgain(data: SessionData, now: number): SessionData {
-  const calls = data.openTurn?.calls ?? [];
-  const isOpen = ({ progress: { state } }: CallRecord) =>
-    state === 'approved' || state === 'not_started';
-  if (!calls.some(isOpen)) return data;
-  const approved = new Set(
-    calls.flatMap(({ callId, progress }) => (progress.state === 'approved' ? callId : [])),
-  );
-  const doubted = withCalls(data, (call) => {
-    const { progress } = call;
-    if (progress.state === 'approved')
-      return { ...call, progress: { state: 'waiting', pending: progress.pending } };
-    if (progress.state !== 'not_started') return call;
-    const { rerunOf: startedAt = now, ...rest } = progress;
-    return { ...call, progress: { ...rest, state: 'started', startedAt } };
-  });
+  const approved = new Set<string>();
+  let isDecided = true;
+  for (const { callId, progress } of data.openTurn?.calls ?? []) {
+    if (progress.state === 'approved') approved.add(callId);
+    if (progress.state === 'approved' || progress.state === 'not_started') isDecided = false;
+  }
+  if (isDecided) return data;
+  const doubted = withCalls(data, (call) => ({ ...call, progress: askedAgain(call, now) }));
   const resolutions = data.resolutions.filter(({ callId }) => !approved.has(callId));
   return revised({ ...doubted, resolutions });
+}
+
+function askedAgain({ progress }: CallRecord, now: number): CallProgress {
+  switch (progress.state) {
+    case 'approved':
+      return { state: 'waiting', pending: progress.pending };
+    case 'not_started': {
+      const { rerunOf: startedAt = now, ...rest } = progress;
+      return { ...rest, state: 'started', startedAt };
+    }
+    default:
+      return progress;
+  }
 }
 
 /**

@@ -5,8 +5,8 @@ import { formatIssues, toIssues } from '../../core/issues.js';
 import { checkOptions } from '../../core/options.js';
 import { canonicalJson, describeValue, isPlainObject } from '../../core/plain-data.js';
 import { publicMessage } from '../../core/public-message.js';
-import { isSettled } from '../chat-state.js';
-import { callsIn, clonePlain, closedMessages, ownCallsIn } from '../thread.js';
+import { isSettled, type CallRecord, type OpenTurn } from '../chat-state.js';
+import { callsIn, clonePlain, closedMessages, ownCallsIn, type ChatMessage } from '../thread.js';
 import { sessionFields, type SessionData } from './session-data.js';
 
 const FORMAT = 'tooldex.session';
@@ -119,22 +119,27 @@ function assertSound({ messages, openTurn }: SessionData): void {
   }
   if (canonicalJson(joined) !== canonicalJson(messages))
     throw refused("A turn's results must be in one message, in the order of its calls.");
-  if (openTurn === undefined) return;
-  const { message, calls } = openTurn;
-  const made = ownCallsIn(message).map((each) => [each.toolCallId, each.toolName, each.input]);
-  const recorded = calls.map((each) => [each.callId, each.toolName, each.input]);
-  if (canonicalJson(made) !== canonicalJson(recorded))
+  if (openTurn !== undefined) assertSoundTurn(openTurn, messages);
+}
+
+function assertSoundTurn(turn: OpenTurn, messages: readonly ChatMessage[]): void {
+  const made = ownCallsIn(turn.message);
+  const isRecorded = ({ callId, toolName, input }: CallRecord, at: number) =>
+    canonicalJson([callId, toolName, input]) ===
+    canonicalJson([made[at]?.toolCallId, made[at]?.toolName, made[at]?.input]);
+  if (made.length !== turn.calls.length || !turn.calls.every(isRecorded))
     throw refused("The open turn's calls differ from the calls in its message.");
-  const ids = [...messages, message].flatMap((each) =>
-    each.role === 'assistant' ? callsIn(each).map(({ toolCallId }) => toolCallId) : [],
-  );
-  const own = new Set(calls.map(({ callId }) => callId));
-  if (own.size < calls.length || ids.filter((each) => own.has(each)).length > own.size)
-    throw refused('A call in the open turn has the same id as another call.');
-  const isOther = ({ callId, progress }: (typeof calls)[number]) =>
-    'pending' in progress && progress.pending.callId !== callId;
-  if (calls.some(isOther)) throw refused('A call has the pending record of another call.');
-  if (isSettled(openTurn))
+  const ids = new Set<string>();
+  for (const message of [turn.message, ...messages])
+    for (const { toolCallId } of message.role === 'assistant' ? callsIn(message) : []) {
+      if (ids.has(toolCallId) && made.some((call) => call.toolCallId === toolCallId))
+        throw refused('A call in the open turn has the same id as another call.');
+      ids.add(toolCallId);
+    }
+  for (const { callId, progress } of turn.calls)
+    if ('pending' in progress && progress.pending.callId !== callId)
+      throw refused('A call has the pending record of another call.');
+  if (isSettled(turn))
     throw refused('Every call in the open turn has its result, so the turn should be closed.');
 }
 
