@@ -77,20 +77,12 @@ export function toOpenAIAgentsTools(
 }
 
 function toTool(
-  { entry, name, rendered }: ExportedTool,
+  exported: ExportedTool,
   calls: GuardedCalls,
   frame: ReturnType<typeof framing>,
 ): OpenAIAgentsTool {
-  // The package passes an empty object if a run has no context.
-  const callOf = (
-    { context }: AgentsRunContext,
-    input: unknown,
-    id: string = randomUUID(),
-  ): Promise<FramedCall> =>
-    frame(
-      { id, name: entry.name, input: typeof input === 'string' ? parseArguments(input) : input },
-      isPlainObject(context) && Reflect.ownKeys(context).length === 0 ? undefined : context,
-    );
+  const { name, rendered } = exported;
+  const agentsCalls = new AgentsCalls(exported, calls, frame);
   return {
     type: 'function',
     name,
@@ -102,30 +94,60 @@ function toTool(
     } as OpenAIAgentsTool['parameters'],
     strict: false,
     deferLoading: false,
-    needsApproval: async (context, input, callId) => {
-      if (entry.manual) return false; // A manual tool's work is done by a user, so no approval is needed.
-      const call = await callOf(context, input, callId);
-      // An approved call may already have run, so the user isn't asked about it again.
-      if (context.isToolApproved({ toolName: name, callId: call.id }) === true) return true;
-      return calls.needsApproval(call);
-    },
-    invoke: async (context, input, { toolCall, signal } = {}) => {
-      const call = await callOf(context, input, toolCall?.callId);
-      const isApproved = (callId: string) =>
-        context.isToolApproved({ toolName: name, callId }) === true;
-      const always = isApproved(randomUUID()) ? 'always' : 'once';
-      const approved = toolCall && isApproved(toolCall.callId) ? always : undefined;
-      const outcome = await calls.run(entry, call, { signal, approved }).catch(asMessage);
-      if (typeof outcome === 'string') return outcome;
-      signal?.throwIfAborted();
-      const { kind, text, content } = readOutcome(outcome);
-      return kind === 'result' ? openAIAgentsContent(content) : text;
-    },
+    needsApproval: (context, input, callId) => agentsCalls.needsApproval(context, input, callId),
+    invoke: (context, input, details) => agentsCalls.invoke(context, input, details),
     isEnabled: () => Promise.resolve(true),
   };
 }
 
-function asMessage(error: unknown): string {
-  if (isToolError(error)) return error.message;
-  throw error;
+/** The calls to one tool. */
+class AgentsCalls {
+  constructor(
+    readonly exported: ExportedTool,
+    readonly calls: GuardedCalls,
+    readonly frame: ReturnType<typeof framing>,
+  ) {}
+
+  async needsApproval(context: AgentsRunContext, input: unknown, id?: string): Promise<boolean> {
+    if (this.exported.entry.manual) return false; // A manual tool's work is done by a user, so no approval is needed.
+    const call = await this.#call(context, input, id);
+    // An approved call may already have run, so the user isn't asked about it again.
+    return this.#isApproved(context, call.id) || this.calls.needsApproval(call);
+  }
+
+  async invoke(
+    context: AgentsRunContext,
+    input: string,
+    { toolCall, signal }: Parameters<OpenAIAgentsTool['invoke']>[2] = {},
+  ): Promise<string | readonly object[]> {
+    const call = await this.#call(context, input, toolCall?.callId);
+    const always = this.#isApproved(context, randomUUID()) ? 'always' : 'once';
+    const approved = toolCall && this.#isApproved(context, toolCall.callId) ? always : undefined;
+    let outcome;
+    try {
+      outcome = await this.calls.run(this.exported.entry, call, { signal, approved });
+    } catch (error) {
+      if (isToolError(error)) return error.message;
+      throw error;
+    }
+    signal?.throwIfAborted();
+    const { kind, text, content } = readOutcome(outcome);
+    return kind === 'result' ? openAIAgentsContent(content) : text;
+  }
+
+  #isApproved(context: AgentsRunContext, callId: string): boolean {
+    return context.isToolApproved({ toolName: this.exported.name, callId }) === true;
+  }
+
+  #call(
+    { context }: AgentsRunContext,
+    input: unknown,
+    id: string = randomUUID(),
+  ): Promise<FramedCall> {
+    // The package passes an empty object if a run has no context.
+    const isEmpty = isPlainObject(context) && Reflect.ownKeys(context).length === 0;
+    const parsed = typeof input === 'string' ? parseArguments(input) : input;
+    const call = { id, name: this.exported.entry.name, input: parsed };
+    return this.frame(call, isEmpty ? undefined : context);
+  }
 }
