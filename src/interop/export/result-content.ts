@@ -5,6 +5,10 @@ type Shape = { readonly type: string } & Readonly<Record<string, unknown>>;
 
 type Kind = 'image' | 'gif' | 'pdf' | 'document' | 'audio';
 type Source = 'data' | 'url';
+type Target = 'openAI' | 'anthropic' | 'gemini' | 'langChain' | 'openAIAgents' | 'aiSDK';
+
+const IMAGES_AND_PDF = { image: 'data url', gif: 'data url', pdf: 'data url' } as const;
+const FILES = { ...IMAGES_AND_PDF, document: 'data url' } as const;
 
 /**
  * What each target accepts in the result of a call, and whether as data or by URL. Everything else
@@ -16,33 +20,21 @@ type Source = 'data' | 'url';
  * `@openai/agents`, and `ToolResultOutput` in `@ai-sdk/provider-utils`. OpenAI's Chat Completions
  * API accepts only text.
  */
-const CARRIED = {
-  openAI: { image: 'data url', gif: 'data url', pdf: 'data url', document: 'data url' },
-  anthropic: { image: 'data url', gif: 'data url', pdf: 'data url' },
+const CARRIED: Readonly<Record<Target, Partial<Record<Kind, Source | 'data url'>>>> = {
+  openAI: FILES,
+  anthropic: IMAGES_AND_PDF,
   gemini: { image: 'data', pdf: 'data' },
-  langChain: {
-    image: 'data url',
-    gif: 'data url',
-    pdf: 'data url',
-    document: 'data url',
-    audio: 'data url',
-  },
-  openAIAgents: { image: 'data url', gif: 'data url', pdf: 'data url', document: 'data url' },
-  aiSDK: {
-    image: 'data url',
-    gif: 'data url',
-    pdf: 'data url',
-    document: 'data url',
-    audio: 'data',
-  },
-} satisfies Record<string, Partial<Record<Kind, Source | 'data url'>>>;
+  langChain: { ...FILES, audio: 'data url' },
+  openAIAgents: FILES,
+  aiSDK: { ...FILES, audio: 'data' },
+};
 
 /** An image, audio or file that the target accepts, with its media type in lowercase. */
 interface CarriedPart extends MediaPart {
   readonly kind: Kind;
 }
 
-function carriedBy(target: keyof typeof CARRIED, part: ContentPart): CarriedPart | undefined {
+function carriedBy(target: Target, part: ContentPart): CarriedPart | undefined {
   if (!isMedia(part)) return undefined;
   const mediaType = part.mediaType
     .toLowerCase()
@@ -51,9 +43,8 @@ function carriedBy(target: keyof typeof CARRIED, part: ContentPart): CarriedPart
   const kind = KINDS.find(([, pattern]) => pattern.test(mediaType))?.[0];
   const isReachable = part.url === undefined ? part.data !== '' : /^https?:/i.test(part.url);
   if (kind === undefined || !isReachable) return undefined;
-  const carried: Partial<Record<Kind, string>> = CARRIED[target];
-  const isCarried = carried[kind]?.includes(part.url === undefined ? 'data' : 'url') === true;
-  return isCarried ? { ...part, mediaType, kind } : undefined;
+  const source = part.url === undefined ? 'data' : 'url';
+  return CARRIED[target][kind]?.includes(source) ? { ...part, mediaType, kind } : undefined;
 }
 
 /** The media types that model services accept. A file that contains an image is an image. */
@@ -78,7 +69,7 @@ function isImage({ kind }: CarriedPart): boolean {
  */
 function shaped<S extends Shape>(
   parts: readonly ContentPart[],
-  target: keyof typeof CARRIED,
+  target: Target,
   shapeOf: (part: CarriedPart) => S,
   textOf: (text: string) => S,
 ): string | S[] {

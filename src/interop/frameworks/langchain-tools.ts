@@ -21,13 +21,7 @@ import { FUNCTION_NAME_RULE } from '../export/name-codec.js';
 import { langChainContent } from '../export/result-content.js';
 import { metadataOf, type BridgeMetadata } from '../export/to-mcp-tools.js';
 import { objectSchema } from '../schema/object-schema.js';
-import {
-  framing,
-  frameworkSchema,
-  GuardedCalls,
-  resultOf,
-  type FrameworkOptions,
-} from './guarded-calls.js';
+import { frameworkSchema, GuardedCalls, resultOf, type FrameworkOptions } from './guarded-calls.js';
 import {
   importTools,
   refusedTool,
@@ -117,17 +111,16 @@ export async function toLangChainTools(
   input: ExportInput,
   options: LangChainOptions,
 ): Promise<LangChainTool[]> {
-  const { executor, confirm, level, resolve, ...rest } = checkOptions(
+  const { executor, confirm, level, resolve, ...callOptions } = checkOptions(
     optionsSchema,
     options,
     'options for exporting to LangChain',
   );
   const { tools } = exportTools(input, { level, resolve }, FUNCTION_NAME_RULE);
   const langChain = await importLangChain();
-  const calls = new GuardedCalls(executor);
-  const frame = framing(rest);
+  const calls = new GuardedCalls(executor, callOptions);
   return tools.map((tool) => {
-    const langChainCalls = new LangChainCalls(langChain, tool, calls, frame, confirm);
+    const langChainCalls = new LangChainCalls(langChain, tool, calls, confirm);
     const made = new langChain.DynamicStructuredTool<Record<string, unknown>>({
       name: tool.name,
       description: tool.rendered.description,
@@ -154,7 +147,6 @@ class LangChainCalls {
     readonly langChain: LangChain,
     readonly exported: ExportedTool,
     readonly calls: GuardedCalls,
-    readonly frame: ReturnType<typeof framing>,
     readonly confirm: Confirm | undefined,
   ) {}
 
@@ -164,13 +156,11 @@ class LangChainCalls {
     { toolCall, signal, context, configurable }: LangChainConfig,
   ): Promise<unknown> {
     const { entry } = this.exported;
-    const call = await this.frame(
-      { id: toolCall?.id ?? randomUUID(), name: entry.name, input },
-      context ?? ownConfigurable(configurable),
-    );
+    const call = { id: toolCall?.id ?? randomUUID(), name: entry.name, input };
     const onProgress = (progress: unknown) =>
       void events?.handleToolEvent?.(progress).catch(() => undefined);
     const outcome = await this.calls.run(entry, call, {
+      context: context ?? ownConfigurable(configurable),
       signal,
       confirm: this.confirm,
       onProgress,

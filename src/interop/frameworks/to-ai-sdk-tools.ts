@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { checkOptions } from '../../core/options.js';
-import type { ToolOutcome } from '../../safety/calls.js';
+import type { ToolCall, ToolOutcome } from '../../safety/calls.js';
 import { boundText, plainValue, readOutcome } from '../../safety/read-outcome.js';
 import { checkInput } from '../../tool/check-input.js';
 import { jsonSchemaOf } from '../../tool/tool-schema.js';
@@ -14,13 +14,11 @@ import { metadataOf, type BridgeMetadata } from '../export/to-mcp-tools.js';
 import { objectSchema } from '../schema/object-schema.js';
 import { AI_SDK_SCHEMA, type Validation } from './from-ai-sdk-tools.js';
 import {
-  framing,
   frameworkSchema,
   GuardedCalls,
   isSameInput,
   resultOf,
   type CallExecutor,
-  type FramedCall,
   type FrameworkOptions,
 } from './guarded-calls.js';
 import { standardSchema } from './import-tools.js';
@@ -180,19 +178,18 @@ export function toAISDKTools(
   input: ExportInput,
   options: AISDKOptions = {},
 ): Record<string, AISDKTool> {
-  const { executor, policy, progress, level, resolve, ...rest } = checkOptions(
+  const { executor, progress, level, resolve, ...callOptions } = checkOptions(
     optionsSchema,
     options,
     'options for exporting to the AI SDK',
   );
-  const frame = framing(rest);
-  const calls = executor && new GuardedCalls(executor, policy);
+  const calls = executor && new GuardedCalls(executor, callOptions);
   // The object has no prototype, because models can call tools by any name, even `constructor`.
   const tools = Object.create(null) as Record<string, AISDKTool>;
   for (const exported of exportTools(input, { level, resolve }, FUNCTION_NAME_RULE).tools) {
     const tool = (tools[exported.name] = described(exported));
     if (exported.entry.manual || calls === undefined) continue;
-    const runnable = new RunnableTool(exported, calls, frame);
+    const runnable = new RunnableTool(exported, calls);
     tool.needsApproval = (input, options) => runnable.needsApproval(input, options);
     tool.execute = progress
       ? (input, options) => withProgress((report) => runnable.run(input, options, report))
@@ -209,7 +206,6 @@ class RunnableTool {
   constructor(
     readonly exported: ExportedTool,
     readonly calls: GuardedCalls,
-    readonly frame: ReturnType<typeof framing>,
   ) {}
 
   async needsApproval(input: unknown, options: AISDKCallOptions): Promise<boolean> {
@@ -217,7 +213,7 @@ class RunnableTool {
     // this function returns true after an approval, and `run` decides.
     const { toolCallId, messages } = options;
     if (isApprovedIn(messages, this.exported.name, toolCallId, input)) return true;
-    return this.calls.needsApproval(await this.#call(input, options));
+    return this.calls.needsApproval(this.#call(input, options), contextOf(options));
   }
 
   async run(
@@ -227,9 +223,13 @@ class RunnableTool {
   ): Promise<unknown> {
     const { entry, name } = this.exported;
     const { toolCallId, messages, abortSignal: signal } = options;
-    const call = await this.#call(input, options);
     const approved = isApprovedIn(messages, name, toolCallId, input) ? 'once' : undefined;
-    const outcome = await this.calls.run(entry, call, { signal, onProgress, approved });
+    const outcome = await this.calls.run(entry, this.#call(input, options), {
+      context: contextOf(options),
+      signal,
+      onProgress,
+      approved,
+    });
     if (readOutcome(outcome).haltReason !== undefined) markHalted(input);
     const output = resultOf(outcome);
     this.#results.keep(toolCallId, input, output, outcome);
@@ -241,10 +241,13 @@ class RunnableTool {
     return kept ?? modelOutput(output, this.exported.entry.maxResultBytes);
   }
 
-  #call(input: unknown, options: AISDKCallOptions): Promise<FramedCall> {
-    const { toolCallId: id, experimental_context: of6, context: of7 } = options;
-    return this.frame({ id, name: this.exported.entry.name, input }, of6 ?? of7);
+  #call(input: unknown, { toolCallId: id }: AISDKCallOptions): ToolCall {
+    return { id, name: this.exported.entry.name, input };
   }
+}
+
+function contextOf({ experimental_context: of6, context: of7 }: AISDKCallOptions): unknown {
+  return of6 ?? of7;
 }
 
 /**
