@@ -6,7 +6,7 @@ import { closeTurn, type ChatEnd, type ChatState, type OpenTurn } from './chat-s
 import { ToolOffers } from './tools-of-turn.js';
 
 /** How one run of a chat reports and stores what happens. */
-export interface RunOptions {
+export interface ChatRunOptions {
   /** True if the model's text is streamed. */
   readonly stream: boolean;
   readonly conversationId: string;
@@ -51,7 +51,7 @@ export class ChatRun {
   constructor(
     public state: ChatState,
     readonly engine: CheckedEngine,
-    readonly options: RunOptions,
+    readonly options: ChatRunOptions,
   ) {
     this.offers = new ToolOffers(engine);
     this.turn = state.openTurn;

@@ -7,7 +7,7 @@ import { untilAborted } from '../execution/with-deadline.js';
 import { askModel, modelStepOf } from './ask-model.js';
 import { checkChatOptions, type ChatOptions } from './chat-engine.js';
 import { resultOf, turnOf, type ChatEvent, type ChatResult, type ChatTurn } from './chat-result.js';
-import { ChatRun, type RunOptions } from './chat-run.js';
+import { ChatRun, type ChatRunOptions } from './chat-run.js';
 import {
   argumentsOf,
   isSettled,
@@ -65,7 +65,7 @@ function start(options: ChatOptions, stream: boolean): AsyncGenerator<ChatEvent,
 
 async function runOnce(
   options: ChatOptions,
-  runOptions: Omit<RunOptions, 'conversationId'>,
+  runOptions: Omit<ChatRunOptions, 'conversationId'>,
 ): Promise<void> {
   const { messages: before, prompt, engine } = checkChatOptions(options);
   const said = prompt === undefined ? [] : [{ role: 'user', content: prompt }];

@@ -21,7 +21,7 @@ export interface ImportedModule {
 }
 
 /** The options for importing files. */
-export interface ImportOptions {
+export interface ModuleOptions {
   /**
    * The timeout in milliseconds for importing one file. Creating the file's tools has the same
    * timeout again. @default 30_000
@@ -46,7 +46,7 @@ export const IMPORT_DEADLINE_MS = 30_000;
 export async function* importModules(
   files: readonly string[],
   cwd: string,
-  { deadlineMs = IMPORT_DEADLINE_MS, onImport }: ImportOptions = {},
+  { deadlineMs = IMPORT_DEADLINE_MS, onImport }: ModuleOptions = {},
 ): AsyncGenerator<ImportedModule> {
   // If there are TypeScript files, JavaScript files are loaded with tsx too. Both kinds of files
   // may import the same module, and that module's tools must not exist twice.

@@ -17,14 +17,14 @@ import {
   importModules,
   finishInTime,
   type ImportedModule,
-  type ImportOptions,
+  type ModuleOptions,
 } from './import-modules.js';
 import {
   isMade,
   isSameCode,
   isSameTool,
   toolsOfModule,
-  type FoundTool,
+  type ModuleTool,
   type RefusedClass,
 } from './tools-of-module.js';
 
@@ -51,7 +51,7 @@ export interface LoadedTools {
 }
 
 /** The options of `loadTools`. */
-export interface LoadOptions extends ImportOptions {
+export interface LoadOptions extends ModuleOptions {
   /** The folder to which paths and globs are relative. @default process.cwd() */
   readonly cwd?: string | undefined;
   /**
@@ -79,7 +79,7 @@ const GLOBS = z.array(text()).min(1);
 
 type Place = Pick<ImportedModule, 'file' | 'tsconfig'>;
 /** A tool and the file that it comes from. */
-type Origin = FoundTool & Place;
+type Origin = ModuleTool & Place;
 
 const NO_FILES = 'No TypeScript or JavaScript file matches this file, folder or glob.';
 const NO_TOOLS =

@@ -12,7 +12,7 @@ import { defineTool, type ToolDefinition } from '../tool/tool-definition.js';
 import type { ToolContext, ToolOptions } from '../tool/tool-options.js';
 import type { JsonSchema } from '../tool/tool-schema.js';
 import type { ToolResult } from '../tool/outcome.js';
-import { readAnswer } from './answer.js';
+import { readResponse } from './answer.js';
 import { authorizationFor, schemesOf, type Authorize, type Credentials } from './credentials.js';
 import { operationsOf, type Operation } from './operations.js';
 import { listOf, partAt, readDocument, type ApiDocument, type Part } from './read-document.js';
@@ -369,7 +369,7 @@ function callOf(
           ...(context.signal && { signal: context.signal }),
         }),
       );
-      return readAnswer(response, {
+      return readResponse(response, {
         isReadonly: isReading,
         needsCredentials: authorize === undefined,
         secrets,

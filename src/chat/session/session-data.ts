@@ -10,7 +10,7 @@ import {
   digest,
   NO_CHAT,
   pendingOf,
-  time,
+  timestamp,
   withCalls,
   type CallProgress,
   type CallRecord,
@@ -41,7 +41,7 @@ export const sessionFields = {
   context: json.exactOptional(),
   job: z.string().exactOptional(),
   /** The start of the job's first run, in milliseconds since 1970. */
-  startedAt: time.exactOptional(),
+  startedAt: timestamp.exactOptional(),
   /**
    * The SHA-256 of the decision about each call, to recognize a repeated decision, and the person who
    * decided.

@@ -75,7 +75,7 @@ export interface CallFormat<Message> {
 }
 
 /** Adds the methods to a list, as non-enumerable properties. */
-export function withMethods<Tool, Message>(
+export function withCallMethods<Tool, Message>(
   tools: Tool[],
   exported: ExportedTools,
   { find, answer }: CallFormat<Message>,

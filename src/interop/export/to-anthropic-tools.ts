@@ -12,7 +12,7 @@ import {
 import {
   fieldOf,
   objectsIn,
-  withMethods,
+  withCallMethods,
   type CallAnswer,
   type ModelTools,
   type RawCall,
@@ -141,7 +141,7 @@ export function toAnthropicTools(
       type: 'ephemeral',
       ...(typeof cacheControl === 'string' && { ttl: cacheControl }),
     };
-  return withMethods(list, exported, { find: callsIn, answer });
+  return withCallMethods(list, exported, { find: callsIn, answer });
 }
 
 function deferral(

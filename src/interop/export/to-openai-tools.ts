@@ -13,7 +13,7 @@ import {
 import {
   fieldOf,
   objectsIn,
-  withMethods,
+  withCallMethods,
   type CallAnswer,
   type CallFormat,
   type ModelTools,
@@ -98,12 +98,12 @@ export function toOpenAITools(
   }));
   // By default, the Responses API makes schemas strict, and rejects schemas that it can't make strict.
   return api === 'responses'
-    ? withMethods<OpenAIResponsesTool, OpenAIResponsesMessage>(
+    ? withCallMethods<OpenAIResponsesTool, OpenAIResponsesMessage>(
         functions.map((each) => ({ type: 'function', ...each, strict: false })),
         exported,
         RESPONSES,
       )
-    : withMethods<OpenAIChatTool, OpenAIChatMessage>(
+    : withCallMethods<OpenAIChatTool, OpenAIChatMessage>(
         functions.map((each) => ({ type: 'function', function: each })),
         exported,
         CHAT,

@@ -224,7 +224,7 @@ export function isSameInput(one: unknown, other: unknown): boolean {
  * `denied`, `manual`, and `ask_user`. `details` contains the outcome's `status`, and `pending` if a
  * user has to answer.
  */
-export function resultOf(outcome: ToolOutcome): Json {
+export function resultOrThrow(outcome: ToolOutcome): Json {
   const { kind, text: message, data, code, pending } = readOutcome(outcome);
   if (kind === 'result') return data!;
   const { status } = outcome;

@@ -19,9 +19,14 @@ import type { Execute, ToolDefinition } from '../../tool/tool-definition.js';
 import { exportTools, type ExportedTool, type ExportInput } from '../export/exported-tools.js';
 import { FUNCTION_NAME_RULE } from '../export/name-codec.js';
 import { langChainContent } from '../export/result-content.js';
-import { metadataOf, type BridgeMetadata } from '../export/to-mcp-tools.js';
+import { bridgeMetadataOf, type BridgeMetadata } from '../export/to-mcp-tools.js';
 import { objectSchema } from '../schema/object-schema.js';
-import { frameworkSchema, GuardedCalls, resultOf, type FrameworkOptions } from './guarded-calls.js';
+import {
+  frameworkSchema,
+  GuardedCalls,
+  resultOrThrow,
+  type FrameworkOptions,
+} from './guarded-calls.js';
 import {
   importTools,
   refusedTool,
@@ -125,7 +130,7 @@ export async function toLangChainTools(
       name: tool.name,
       description: tool.rendered.description,
       schema: shownSchema(tool),
-      metadata: metadataOf(tool.entry),
+      metadata: bridgeMetadataOf(tool.entry),
       verboseParsingErrors: true, // Shows the model the reason.
       func: (input, runManager, config) => langChainCalls.run(input, runManager, config ?? {}),
     });
@@ -167,7 +172,9 @@ class LangChainCalls {
     });
     // An aborted call must throw instead of returning a result.
     signal?.throwIfAborted();
-    return toolCall?.id === undefined ? resultOf(outcome) : this.#message(toolCall.id, outcome);
+    return toolCall?.id === undefined
+      ? resultOrThrow(outcome)
+      : this.#message(toolCall.id, outcome);
   }
 
   /**

@@ -10,14 +10,14 @@ import { exportTools, type ExportedTool, type ExportInput } from '../export/expo
 import { fieldOf, objectsIn } from '../export/model-calls.js';
 import { FUNCTION_NAME_RULE } from '../export/name-codec.js';
 import { aiSDKContent } from '../export/result-content.js';
-import { metadataOf, type BridgeMetadata } from '../export/to-mcp-tools.js';
+import { bridgeMetadataOf, type BridgeMetadata } from '../export/to-mcp-tools.js';
 import { objectSchema } from '../schema/object-schema.js';
 import { AI_SDK_SCHEMA, type Validation } from './from-ai-sdk-tools.js';
 import {
   frameworkSchema,
   GuardedCalls,
   isSameInput,
-  resultOf,
+  resultOrThrow,
   type CallExecutor,
   type FrameworkOptions,
 } from './guarded-calls.js';
@@ -231,7 +231,7 @@ class RunnableTool {
       approved,
     });
     if (readOutcome(outcome).haltReason !== undefined) markHalted(input);
-    const output = resultOf(outcome);
+    const output = resultOrThrow(outcome);
     this.#results.keep(toolCallId, input, output, outcome);
     return output;
   }
@@ -298,7 +298,7 @@ function modelOutput(output: unknown, maxBytes: number | undefined): ModelOutput
 }
 
 function described({ entry, rendered }: ExportedTool): AISDKTool {
-  const metadata = metadataOf(entry);
+  const metadata = bridgeMetadataOf(entry);
   const { title } = metadata.annotations;
   return {
     ...(title !== undefined && { title }),

@@ -5,7 +5,7 @@ import { expectedGot } from '../../core/issues.js';
 import { canonicalJson, describeValue, isPlainObject, type Json } from '../../core/plain-data.js';
 import { publicMessage, withoutSecrets } from '../../core/public-message.js';
 import { isForModel, MOST_PARTS, text as textPart, type ContentPart } from '../../tool/content.js';
-import { labelOf, loginNeeded, unavailable } from '../login/server-errors.js';
+import { serverLabel, loginNeeded, serverUnavailable } from '../login/server-errors.js';
 import { partOfBlock } from '../translate/content-blocks.js';
 import { describeFailure } from '../../providers/run-attempt.js';
 import { fail, ok, type ToolResult } from '../../tool/outcome.js';
@@ -44,11 +44,11 @@ export function callFailure(
   server: string,
   sdk: typeof McpClient,
 ): ToolResult<never> {
-  const label = labelOf(server);
+  const label = serverLabel(server);
   if (isToolError(error)) throw error;
   if (error instanceof sdk.ProtocolError)
     return fail(`${label} refused the call: ${publicMessage(error)}`, { code: error.code });
-  const refused = (why: string) => unavailable(`${label} refused the call: ${why}.`, error);
+  const refused = (why: string) => serverUnavailable(`${label} refused the call: ${why}.`, error);
   if (error instanceof sdk.InsufficientScopeError)
     throw refused('the token lacks scopes that the server requires');
   if (error instanceof sdk.SdkHttpError && error.status === 401)
@@ -69,7 +69,7 @@ export function callFailure(
   }
   const codes = codesOf(causesOf(error));
   if (error instanceof SessionExpiredError || codes.some((code) => NEVER_SENT.has(code)))
-    throw unavailable(`${label} can't be reached: ${describeFailure(error)}.`, error);
+    throw serverUnavailable(`${label} can't be reached: ${describeFailure(error)}.`, error);
   throw new Error(
     `${label} didn't respond: ${describeFailure(error)}. The call may or may not have taken effect.`,
     { cause: error },
@@ -88,7 +88,7 @@ export function describeConnectionFailure(error: unknown): string {
   const codes = codesOf(causes);
   const known = codes.map((code) => KNOWN_REASONS.get(code)).find((reason) => reason !== undefined);
   if (known !== undefined) return known;
-  const status = statusOf(error);
+  const status = httpStatusOf(error);
   if (codes.includes('ERA_NEGOTIATION_FAILED')) {
     const [first] = codes;
     if (first !== 'ERA_NEGOTIATION_FAILED') return `it could not be reached (${first})`;
@@ -100,7 +100,7 @@ export function describeConnectionFailure(error: unknown): string {
 }
 
 /** Returns the HTTP status that caused an error. */
-export function statusOf(error: unknown): number | undefined {
+export function httpStatusOf(error: unknown): number | undefined {
   return causesOf(error)
     .map((cause) => cause['status'])
     .find((each) => typeof each === 'number');

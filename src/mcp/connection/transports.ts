@@ -51,7 +51,7 @@ export const MCP_PACKAGES: McpPackages = Object.freeze({
 });
 
 /** The credentials of a connection, in addition to the settings. */
-export interface Credentials {
+export interface RequestAuth {
   /** The source of tokens for requests over HTTP. */
   readonly login?: ServerLogin | undefined;
   /** Returns headers for each HTTP request. They override the headers in the settings. */
@@ -73,7 +73,7 @@ export async function createTransport(
   settings: McpTransportSettings,
   packages: McpPackages,
   onTooLarge: () => void,
-  { login, ownHeaders }: Credentials = {},
+  { login, ownHeaders }: RequestAuth = {},
 ): Promise<Transport> {
   if (settings.kind === 'stdio') {
     const { StdioClientTransport } = await packages.stdio();

@@ -12,8 +12,8 @@ import { entryOf, withRenewal, type ToolDefinition } from '../../tool/tool-defin
 import type { ToolContext } from '../../tool/tool-options.js';
 import {
   ANYTHING,
-  McpConnection,
-  type McpConnectionOptions,
+  ServerConnection,
+  type ServerConnectionOptions,
 } from '../connection/mcp-connection.js';
 import { resourceTools, type ResourceTools } from '../connection/resource-tools.js';
 import {
@@ -23,10 +23,10 @@ import {
   errorLineOf,
   inAnySession,
 } from '../connection/server-answers.js';
-import type { Session } from '../connection/session.js';
-import type { Credentials } from '../connection/transports.js';
+import type { ServerSession } from '../connection/session.js';
+import type { RequestAuth } from '../connection/transports.js';
 import type { LoginStore } from '../login/login-store.js';
-import { isLoginNeeded, labelOf, unavailable } from '../login/server-errors.js';
+import { isLoginNeeded, serverLabel, serverUnavailable } from '../login/server-errors.js';
 import type { ServerLogin } from '../login/server-login.js';
 import type { ServerListing } from '../pins/definition-changes.js';
 import type { McpServerSettings, McpSettings } from '../settings/read-mcp-settings.js';
@@ -53,8 +53,8 @@ import {
 import { buildTable, changeOf, EMPTY_TABLE, isServed, type ToolTable } from './tool-table.js';
 
 interface DiscoveredServerOptions extends Omit<
-  McpConnectionOptions,
-  keyof Credentials | 'isWanted' | 'onToolsChanged' | 'onDoubt' | 'onNotification'
+  ServerConnectionOptions,
+  keyof RequestAuth | 'isWanted' | 'onToolsChanged' | 'onDoubt' | 'onNotification'
 > {
   readonly clock: Clock;
   readonly random: () => number;
@@ -85,7 +85,7 @@ const MOST_REMEMBERED = 10_000;
 export class DiscoveredServer {
   readonly server: McpServerSettings;
   readonly #options: DiscoveredServerOptions;
-  readonly connection: McpConnection;
+  readonly connection: ServerConnection;
   readonly #login: ServerLogin | undefined;
   #state: State = { is: 'idle' };
   #known: Known | undefined;
@@ -110,7 +110,7 @@ export class DiscoveredServer {
     this.#options = options;
     this.#login = loginAt(server, options);
     const { headers } = options;
-    this.connection = new McpConnection(server, {
+    this.connection = new ServerConnection(server, {
       ...options,
       login: this.#login,
       ...(headers && { ownHeaders: () => headersOf(headers, server.name) }),
@@ -149,14 +149,14 @@ export class DiscoveredServer {
     if (failure !== undefined) {
       const { stderr } = this.connection;
       const line = errorLineOf(stderr);
-      const message = `${labelOf(name)} could not list its tools: ${failure.reason}${line === '' ? '' : `; its stderr says: ${line}`}`;
+      const message = `${serverLabel(name)} could not list its tools: ${failure.reason}${line === '' ? '' : `; its stderr says: ${line}`}`;
       return Object.freeze([
         { ...findingOf('unreachable', name, message), ...(stderr !== '' && { stderr }) },
         ...findings,
       ]);
     }
     if (this.#known === undefined && this.#state.is === 'listing') {
-      const message = `${labelOf(name)} hasn't listed its tools yet. They will be added when it responds.`;
+      const message = `${serverLabel(name)} hasn't listed its tools yet. They will be added when it responds.`;
       return Object.freeze([findingOf('unanswered', name, message), ...findings]);
     }
     return Object.freeze([...findings, ...(this.#known?.listing.screened.findings ?? [])]);
@@ -209,7 +209,7 @@ export class DiscoveredServer {
     if (this.#login !== undefined) return this.#login;
     throw new ToolError(
       'INVALID_ARGUMENT',
-      `${labelOf(this.server.name)} has no login, because only HTTP servers without a token in their headers need one.`,
+      `${serverLabel(this.server.name)} has no login, because only HTTP servers without a token in their headers need one.`,
     );
   }
 
@@ -353,14 +353,14 @@ export class DiscoveredServer {
    * The tools are listed again if they may have changed or the listing is old. If the server
    * doesn't announce changes, they're also listed before every call that isn't read-only.
    */
-  async #listedSession(toolName: string, signal: AbortSignal | undefined): Promise<Session> {
+  async #listedSession(toolName: string, signal: AbortSignal | undefined): Promise<ServerSession> {
     if (this.#known === undefined) await this.ask(false);
     if (this.#known === undefined) throw this.#away('could not list its tools');
     const session = await this.connection.open(signal).catch((error: unknown) => {
       // Invalid settings aren't an outage.
       if (isToolError(error) && error.code !== 'TIMEOUT') throw error;
-      throw unavailable(
-        `${labelOf(this.server.name)} can't be reached: ${describeConnectionFailure(error).replace(/\.$/, '')}.`,
+      throw serverUnavailable(
+        `${serverLabel(this.server.name)} can't be reached: ${describeConnectionFailure(error).replace(/\.$/, '')}.`,
         error,
       );
     });
@@ -386,14 +386,16 @@ export class DiscoveredServer {
     const { error, reason = 'it is closed' } = this.#failure ?? {};
     return isLoginNeeded(error)
       ? error
-      : unavailable(`${labelOf(this.server.name)} ${failed}: ${reason.replace(/\.$/, '')}.`);
+      : serverUnavailable(
+          `${serverLabel(this.server.name)} ${failed}: ${reason.replace(/\.$/, '')}.`,
+        );
   }
 
   #callable(toolName: string): ToolDefinition {
     const { tools, withheld } = this.#table;
     const tool = tools.get(toolName);
     if (tool !== undefined) return tool;
-    const label = labelOf(this.server.name);
+    const label = serverLabel(this.server.name);
     const called = describeValue(toolName);
     const refused = (message: string) => new ToolError('TOOL_UNAVAILABLE', message);
     const reason = withheld.get(toolName);
@@ -418,7 +420,7 @@ export class DiscoveredServer {
       return;
     const error = new ToolError(
       'TOOL_CHANGED',
-      `The tool ${quoted(toolName)} of ${labelOf(this.server.name)} changed after this call was checked, so nothing was sent. Call it again to have it checked against the new definition.`,
+      `The tool ${quoted(toolName)} of ${serverLabel(this.server.name)} changed after this call was checked, so nothing was sent. Call it again to have it checked against the new definition.`,
     );
     throw withRenewal(error, (judged) =>
       isServed(judged) ? now : this.#joined(declaredPart(judged) ?? judged, toolName, now),

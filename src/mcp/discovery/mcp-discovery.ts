@@ -10,7 +10,7 @@ import type { Provider, ProviderFactory } from '../../providers/provider.js';
 import type { CapabilitySource, SourceTools } from '../../tool/capability-source.js';
 import type { ToolContext } from '../../tool/tool-options.js';
 import { isToolDefinition, type ToolDefinition } from '../../tool/tool-definition.js';
-import type { McpConnection } from '../connection/mcp-connection.js';
+import type { ServerConnection } from '../connection/mcp-connection.js';
 import { loginFolder, loginsIn } from '../login/login-store.js';
 import type { LogInOptions } from '../login/server-login.js';
 import type { ServerListing } from '../pins/definition-changes.js';
@@ -197,7 +197,7 @@ export class McpDiscovery {
   }
 
   /** Sets the least severe level of the log messages that servers send. */
-  setLogLevel(level: Parameters<McpConnection['setLogLevel']>[0]): void {
+  setLogLevel(level: Parameters<ServerConnection['setLogLevel']>[0]): void {
     for (const { connection } of this.#active.values())
       void connection.setLogLevel(level).catch(() => undefined); // Set when it connects.
   }

@@ -20,12 +20,12 @@ import {
 import { describeFailure } from '../../providers/run-attempt.js';
 import {
   expandVariables,
-  type Environment,
+  type EnvVariables,
   type McpOAuthSettings,
   type McpTransportSettings,
 } from '../settings/transport-settings.js';
 import { openCallback } from './callback.js';
-import { inTime, labelOf, loginNeeded, unavailable } from './server-errors.js';
+import { inTime, serverLabel, loginNeeded, serverUnavailable } from './server-errors.js';
 import { checkedAddress } from './checked-address.js';
 import {
   loginKeyOf,
@@ -41,7 +41,7 @@ interface ServerLoginOptions {
   readonly server: string;
   readonly transport: Extract<McpTransportSettings, { readonly url: string }>;
   readonly store: LoginStore;
-  readonly env: Environment;
+  readonly env: EnvVariables;
   readonly clock: Clock;
   readonly sdk: () => Promise<typeof McpClient>;
   readonly fetch: McpClient.FetchLike;
@@ -173,7 +173,7 @@ export class ServerLogin implements AuthProvider {
       });
       const code = params.get('code');
       if (code === null)
-        throw unavailable(
+        throw serverUnavailable(
           /^[a-z_]{1,40}$/.test(params.get('error') ?? '')
             ? `The login was not approved: ${params.get('error')!}.`
             : 'The login was not approved: the response has no code.',
@@ -288,7 +288,7 @@ export class ServerLogin implements AuthProvider {
     return inTime(
       { clock: this.#options.clock, timeoutMs: AUTH_TIMEOUT_MS },
       () =>
-        unavailable(
+        serverUnavailable(
           `The authorization server of ${this.#label} didn't respond within ${AUTH_TIMEOUT_MS / 1_000} seconds. Try again later.`,
         ),
       work,
@@ -325,7 +325,7 @@ export class ServerLogin implements AuthProvider {
           context !== undefined &&
           trimmed(context.issuer) !== trimmed(issuer)
         )
-          throw unavailable(
+          throw serverUnavailable(
             'The server specified an authorization server other than the issuer in the settings.',
           );
         if (clientId !== undefined)
@@ -396,7 +396,7 @@ export class ServerLogin implements AuthProvider {
   }
 
   get #label(): string {
-    return labelOf(this.#options.server);
+    return serverLabel(this.#options.server);
   }
 
   /**
@@ -405,7 +405,7 @@ export class ServerLogin implements AuthProvider {
   #readable(error: unknown): unknown {
     return isToolError(error)
       ? error
-      : unavailable(
+      : serverUnavailable(
           `The authorization server of ${this.#label} refused the login: ${describeFailure(error)}.`,
           error,
         );

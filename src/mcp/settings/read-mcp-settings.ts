@@ -10,7 +10,7 @@ import {
   without,
 } from '../../core/plain-data.js';
 import { asWritten, closest, misspelt, spelled, spellingOf } from './setting-names.js';
-import { serversIn, type Values } from './settings-files.js';
+import { serversIn, type InputValues } from './settings-files.js';
 import {
   authSchema,
   fileSchema,
@@ -222,7 +222,7 @@ function readFile(
     return meant === undefined || isOwn(name) ? [] : [misspelt(name, meant)];
   });
   if (issues.length > 0) throw refusal('Invalid MCP settings', issues);
-  const values = spelled(written) as Values;
+  const values = spelled(written) as InputValues;
   try {
     return { file: checkOptions(fileSchema, values, 'MCP settings'), isForeign };
   } catch (error) {
@@ -250,12 +250,12 @@ const UNUSED = [
  * of a command, a URL or a filter.
  */
 function used(
-  written: Values,
+  written: InputValues,
   { shape }: { readonly shape: object },
   warn: Warn,
   ...path: readonly string[]
-): Values {
-  const values = spelled(written) as Values;
+): InputValues {
+  const values = spelled(written) as InputValues;
   const known = Object.keys(shape);
   for (const name of Object.keys(written)) {
     const key = spellingOf(name);
@@ -280,7 +280,7 @@ function schemaValues(written: unknown, warn: Warn): unknown {
   const own = isPlainObject(auth) ? used(auth, authSchema(), warn, 'auth') : auth;
   // With other keys, it's another program's login, whose scopes mean something else.
   const isOurs =
-    !isPlainObject(auth) || Object.keys(own as Values).length >= Object.keys(auth).length;
+    !isPlainObject(auth) || Object.keys(own as InputValues).length >= Object.keys(auth).length;
   const perTool = isPlainObject(tools) ? mapValues(tools, ([, tool]) => spelled(tool)) : tools;
   return {
     ...values,
