@@ -5,7 +5,7 @@ import type { ChatEvent, ChatTurn } from './chat-result.js';
 import { closeTurn, type ChatEnd, type ChatState, type OpenTurn } from './chat-state.js';
 import { ToolOffers } from './tools-of-turn.js';
 
-/** How one run of a chat reports and stores what happens. */
+/** The options of one run of a chat. */
 export interface ChatRunOptions {
   /** True if the model's text is streamed. */
   readonly stream: boolean;

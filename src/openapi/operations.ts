@@ -78,11 +78,14 @@ function* inPath(
   schemas: DocumentSchemas,
   path: string,
   value: unknown,
-): Generator<Operation> {
+): Generator<Operation, void> {
   const wrong = path.startsWith('/')
     ? unreadable(root, value, 'a path item')
     : expectedGot('a path that begins with "/"', JSON.stringify(path));
-  if (wrong !== undefined) return yield refusedOperation(path, '*', wrong);
+  if (wrong !== undefined) {
+    yield refusedOperation(path, '*', wrong);
+    return;
+  }
   const item = partAt(root, value);
   for (const method of Object.keys(item)) {
     if (NO_OPERATIONS.test(method)) continue;
@@ -134,8 +137,8 @@ function readOperation(
   item: Part,
 ): Operation {
   const own = partAt(root, item[method]);
-  const given = parametersOf(root, item, own);
-  const requestBody = requestBodyOf(root, own, given);
+  const declared = parametersOf(root, item, own);
+  const requestBody = requestBodyOf(root, own, declared);
   const described = readBody(root, requestBody);
   const [body, bodySchema] = /^(?:get|head)$/.test(method) ? [] : described;
   const input = new Input(root, body && { body: bodySchema });
@@ -145,7 +148,8 @@ function readOperation(
   if (body !== described[0] && !isEmptyForm)
     input.leaveOut(`Expected ${method.toUpperCase()} without a body, got one.`, requestBody);
   else if (body && requestBody['required'] === true) input.required.push('body');
-  for (const parameter of given) if (!IN_BODY.test(String(parameter['in']))) input.add(parameter);
+  for (const parameter of declared)
+    if (!IN_BODY.test(String(parameter['in']))) input.add(parameter);
   const { properties, required, parameters, changes } = input;
   const inputSchema = schemas.embed(
     { type: 'object', properties, required, additionalProperties: false },
@@ -189,12 +193,12 @@ class Input {
     this.properties = { ...properties };
   }
 
-  add(given: Part): void {
-    const wrong = wrongParameter(given);
-    if (wrong !== undefined) return this.leaveOut(wrong, given);
-    const parameter = readParameter(given, this.properties);
-    this.properties[parameter.argument] = schemaOf(given);
-    if (isNeeded(given)) this.required.push(parameter.argument);
+  add(part: Part): void {
+    const wrong = wrongParameter(part);
+    if (wrong !== undefined) return this.leaveOut(wrong, part);
+    const parameter = readParameter(part, this.properties);
+    this.properties[parameter.argument] = schemaOf(part);
+    if (isNeeded(part)) this.required.push(parameter.argument);
     this.parameters.push(parameter);
   }
 
@@ -364,16 +368,16 @@ function wrongParameter({ name, in: place, style, content }: Part): string | und
   );
 }
 
-function readParameter(given: Part, taken: Part): Parameter {
-  const [name, place] = [String(given['name']), given['in'] as Parameter['in']];
-  const { style: own, explode } = (place === 'query' && styleOf(given)) || given;
+function readParameter(part: Part, taken: Part): Parameter {
+  const [name, place] = [String(part['name']), part['in'] as Parameter['in']];
+  const { style: own, explode } = (place === 'query' && styleOf(part)) || part;
   const fit = name.replace(/[^A-Za-z0-9_.-]+/g, '_').slice(0, 64);
   const style = (own ?? STYLES[place][0]) as Parameter['style'];
   return {
     argument: fit === 'body' || Object.hasOwn(taken, fit) ? `${place}_${fit}` : fit,
     name,
     in: place,
-    style: given['content'] === undefined ? style : 'json',
+    style: part['content'] === undefined ? style : 'json',
     explode: typeof explode === 'boolean' ? explode : style === 'form',
   };
 }
@@ -411,9 +415,9 @@ function readBody(root: Part, { content, description }: Part): [Body?, Part?] {
   for (const [kind, pattern] of BODIES) {
     const type = types.find((each) => pattern.test(each.toLowerCase()));
     if (type === undefined) continue;
-    const { schema: given, encoding } = partAt(root, (content as Part)[type]);
+    const { schema: declared, encoding } = partAt(root, (content as Part)[type]);
     const schema =
-      kind === 'text' ? { type: 'string' } : kind === 'binary' ? { format: 'binary' } : given;
+      kind === 'text' ? { type: 'string' } : kind === 'binary' ? { format: 'binary' } : declared;
     const text = plainText(description);
     return [
       {

@@ -97,8 +97,8 @@ const newSessionOptions = z.strictObject({
  * JSON-serializable, `OPEN_TOOL_CALLS` for messages with open calls.
  */
 export function newSessionData(options: NewSession): SessionData {
-  const given = checkOptions(newSessionOptions, options, 'options of a session');
-  const { id = randomUUID(), context, job, messages = [] } = given;
+  const checked = checkOptions(newSessionOptions, options, 'options of a session');
+  const { id = randomUUID(), context, job, messages = [] } = checked;
   return freezePlain({
     ...NO_CHAT,
     id,
@@ -164,10 +164,10 @@ export async function enterRun(
   const approvedIn = data.openTurn?.calls.flatMap(({ progress }) =>
     progress.state === 'approved' ? [progress.pending.storeIdentity] : [],
   )[0];
-  const known = data.storeIdentity ?? approvedIn;
+  const storeBefore = data.storeIdentity ?? approvedIn;
   try {
     const { identity: storeIdentity } = await store.now();
-    const isSame = known === undefined || known === storeIdentity;
+    const isSame = storeBefore === undefined || storeBefore === storeIdentity;
     return freezePlain({ ...(isSame ? data : withDecisionsAskedAgain(data, now)), storeIdentity });
   } catch (error) {
     // There's no open turn, so the store isn't needed.

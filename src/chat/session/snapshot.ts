@@ -69,14 +69,16 @@ export function signed<T extends Fields>(snapshot: T, key: Uint8Array | undefine
  * Returns a snapshot without its signature. @throws ToolError `INVALID_SNAPSHOT` if the value isn't
  * a snapshot, or wasn't signed with the key.
  */
-export function assertSigned(given: unknown, key: Uint8Array | undefined): Fields {
-  if (!isPlainObject(given) || given['format'] !== FORMAT) {
-    const got = isPlainObject(given) ? describeValue(given['format']) : describeValue(given);
+export function assertSigned(snapshot: unknown, key: Uint8Array | undefined): Fields {
+  if (!isPlainObject(snapshot) || snapshot['format'] !== FORMAT) {
+    const got = isPlainObject(snapshot)
+      ? describeValue(snapshot['format'])
+      : describeValue(snapshot);
     throw refused(
       `Expected the format ${JSON.stringify(FORMAT)}, got ${got}. Pass a snapshot from session.snapshot().`,
     );
   }
-  const { signature, ...unsigned } = given;
+  const { signature, ...unsigned } = snapshot;
   if (key === undefined) return unsigned;
   if (typeof signature === 'string' && isEqualSignature(signature, signatureOf(unsigned, key)))
     return unsigned;
@@ -92,9 +94,9 @@ export function assertSigned(given: unknown, key: Uint8Array | undefined): Field
  * @throws ToolError `INVALID_SNAPSHOT` with everything that is invalid, `INVALID_ARGUMENT` for
  * invalid options.
  */
-export function readSnapshot(given: unknown, options: SnapshotOptions = {}): SessionData {
+export function readSnapshot(json: unknown, options: SnapshotOptions = {}): SessionData {
   const { key } = checkOptions(snapshotOptions, options, 'options of reading a snapshot');
-  const snapshot = assertSigned(clonePlain(given, 'a snapshot', 'INVALID_SNAPSHOT'), key);
+  const snapshot = assertSigned(clonePlain(json, 'a snapshot', 'INVALID_SNAPSHOT'), key);
   const parsed = snapshotSchema.safeParse(snapshot);
   if (!parsed.success) {
     const issues = toIssues(parsed.error, snapshot);

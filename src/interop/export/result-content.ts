@@ -11,7 +11,7 @@ const IMAGES_AND_PDF = { image: 'data url', gif: 'data url', pdf: 'data url' } a
 const FILES = { ...IMAGES_AND_PDF, document: 'data url' } as const;
 
 /**
- * What each target accepts in the result of a call, and whether as data or by URL. Everything else
+ * The content that each target accepts in the result of a call, as data or by URL. Everything else
  * is described as text, because a service would reject the whole request.
  *
  * Sources: `ResponseFunctionCallOutputItemList` in the openai package, `ToolResultBlockParam` in

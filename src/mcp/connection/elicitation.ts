@@ -134,7 +134,7 @@ export class Elicitation {
   async #ask(
     params: ElicitParams,
     calls: readonly ToolContext[],
-    given: AbortSignal,
+    ofRequest: AbortSignal,
   ): Promise<ElicitResult> {
     const [first] = calls;
     const { toolName = 'the question', principal, signal: ofCall } = first ?? {};
@@ -142,7 +142,7 @@ export class Elicitation {
       id === undefined || name === undefined ? [] : [{ id, toolName: name }],
     );
     const isOnly = calls.length === 1;
-    const signal = AbortSignal.any([given, ...(isOnly && ofCall ? [ofCall] : [])]);
+    const signal = AbortSignal.any([ofRequest, ...(isOnly && ofCall ? [ofCall] : [])]);
     const about = {
       ...(isOnly ? without({ call: names[0] }) : names.length === calls.length && { calls: names }),
       ...without({ principal }),

@@ -196,9 +196,9 @@ export class ServerConnection {
   async request(
     method: string,
     params: Readonly<Record<string, unknown>>,
-    given?: AbortSignal,
+    callerSignal?: AbortSignal,
   ): Promise<unknown> {
-    return this.#inTime(`answer ${method}`, this.#server.timeoutMs, given, (signal) =>
+    return this.#inTime(`answer ${method}`, this.#server.timeoutMs, callerSignal, (signal) =>
       inAnySession(async () => {
         const session = await this.#opened(signal);
         return this.useIn(session, signal, async ({ client }, options) => {

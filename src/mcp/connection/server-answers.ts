@@ -86,8 +86,10 @@ export function describeConnectionFailure(error: unknown): string {
     return 'the connection was lost before the server responded, perhaps because of a message over 16 MiB';
   const causes = causesOf(error);
   const codes = codesOf(causes);
-  const known = codes.map((code) => KNOWN_REASONS.get(code)).find((reason) => reason !== undefined);
-  if (known !== undefined) return known;
+  const explanation = codes
+    .map((code) => KNOWN_REASONS.get(code))
+    .find((reason) => reason !== undefined);
+  if (explanation !== undefined) return explanation;
   const status = httpStatusOf(error);
   if (codes.includes('ERA_NEGOTIATION_FAILED')) {
     const [first] = codes;

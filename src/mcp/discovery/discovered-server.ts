@@ -88,7 +88,7 @@ export class DiscoveredServer {
   readonly connection: ServerConnection;
   readonly #login: ServerLogin | undefined;
   #state: State = { is: 'idle' };
-  #known: Known | undefined;
+  #listed: Known | undefined;
   /**
    * `announced` if the server announced that its tools differ from the listing, `possible` if they
    * may have changed without an announcement, for example after a reconnection. Both end when a
@@ -129,17 +129,17 @@ export class DiscoveredServer {
 
   /** Tools of this program for the server's resources and prompts. */
   get ownTools(): ResourceTools {
-    return this.#known?.listing.ownTools ?? new Map();
+    return this.#listed?.listing.ownTools ?? new Map();
   }
 
   /** The resources that the server listed, if its settings enable them. */
   get uris(): ServerUris {
-    return this.#known?.listing.uris ?? urisIn(this.server.name, {});
+    return this.#listed?.listing.uris ?? urisIn(this.server.name, {});
   }
 
   /** The server's instructions for models, unless they hide something or steer models. */
   get instructions(): string | undefined {
-    return this.#known?.listing.screened.text;
+    return this.#listed?.listing.screened.text;
   }
 
   get findings(): readonly McpFinding[] {
@@ -155,11 +155,11 @@ export class DiscoveredServer {
         ...findings,
       ]);
     }
-    if (this.#known === undefined && this.#state.is === 'listing') {
+    if (this.#listed === undefined && this.#state.is === 'listing') {
       const message = `${serverLabel(name)} hasn't listed its tools yet. They will be added when it responds.`;
       return Object.freeze([findingOf('unanswered', name, message), ...findings]);
     }
-    return Object.freeze([...findings, ...(this.#known?.listing.screened.findings ?? [])]);
+    return Object.freeze([...findings, ...(this.#listed?.listing.screened.findings ?? [])]);
   }
 
   get status(): McpServerStatus {
@@ -170,8 +170,8 @@ export class DiscoveredServer {
       state: this.#shownState,
       tools: this.#table.tools.size,
       findings: this.findings,
-      lastDiscoveredAt: this.#known?.listing.at ?? null,
-      era: this.#known?.listing.era ?? null,
+      lastDiscoveredAt: this.#listed?.listing.at ?? null,
+      era: this.#listed?.listing.era ?? null,
       ...(stderr !== '' && { stderr }),
       ...failure,
     });
@@ -180,12 +180,12 @@ export class DiscoveredServer {
   get #shownState(): McpServerStatus['state'] {
     if (this.#state.is === 'closed') return 'closed';
     if (this.#failure !== undefined) return this.#isLeftAlone ? 'backing-off' : 'failed';
-    if (this.#known !== undefined) return this.#isLeftAlone ? 'ready' : 'stale';
+    if (this.#listed !== undefined) return this.#isLeftAlone ? 'ready' : 'stale';
     return this.#state.is === 'listing' ? 'discovering' : 'idle';
   }
 
   get #table(): ToolTable {
-    return this.#state.is === 'closed' ? EMPTY_TABLE : (this.#known?.table ?? EMPTY_TABLE);
+    return this.#state.is === 'closed' ? EMPTY_TABLE : (this.#listed?.table ?? EMPTY_TABLE);
   }
 
   get #failure(): Failure | undefined {
@@ -198,9 +198,9 @@ export class DiscoveredServer {
   get rawListing(): ServerListing {
     const server = this.server.name;
     return Object.freeze(
-      this.#failure !== undefined || this.#known === undefined
+      this.#failure !== undefined || this.#listed === undefined
         ? { server, error: this.#failure?.reason ?? 'the server has not been asked yet' }
-        : { server, tools: this.#known.listing.tools },
+        : { server, tools: this.#listed.listing.tools },
     );
   }
 
@@ -310,9 +310,9 @@ export class DiscoveredServer {
     const now = this.#options.clock.now();
     if (this.#failure !== undefined) return now < this.#failure.nextAttemptAt;
     return (
-      this.#known !== undefined &&
+      this.#listed !== undefined &&
       this.#doubt !== 'announced' &&
-      now - this.#known.listing.at < this.server.healthCheckIntervalMs
+      now - this.#listed.listing.at < this.server.healthCheckIntervalMs
     );
   }
 
@@ -354,8 +354,8 @@ export class DiscoveredServer {
    * doesn't announce changes, they're also listed before every call that isn't read-only.
    */
   async #listedSession(toolName: string, signal: AbortSignal | undefined): Promise<ServerSession> {
-    if (this.#known === undefined) await this.ask(false);
-    if (this.#known === undefined) throw this.#away('could not list its tools');
+    if (this.#listed === undefined) await this.ask(false);
+    if (this.#listed === undefined) throw this.#away('could not list its tools');
     const session = await this.connection.open(signal).catch((error: unknown) => {
       // Invalid settings aren't an outage.
       if (isToolError(error) && error.code !== 'TIMEOUT') throw error;
@@ -413,10 +413,10 @@ export class DiscoveredServer {
    *
    * @throws ToolError `TOOL_CHANGED`. The executor then uses the new definition.
    */
-  #assertJudged(toolName: string, now: ToolDefinition, given: string | undefined): void {
+  #assertJudged(toolName: string, now: ToolDefinition, judged: string | undefined): void {
     const isPinned = this.#options.pins !== undefined;
     const digest = digestIn(now);
-    if (given === undefined ? isPinned || this.#first.get(toolName) === digest : given === digest)
+    if (judged === undefined ? isPinned || this.#first.get(toolName) === digest : judged === digest)
       return;
     const error = new ToolError(
       'TOOL_CHANGED',
@@ -507,7 +507,7 @@ export class DiscoveredServer {
 
   /** Rebuilds the table from the last listing, because tools may have been approved since then. */
   async #rebuild(): Promise<void> {
-    if (this.#known !== undefined) await this.#build(this.#known.listing);
+    if (this.#listed !== undefined) await this.#build(this.#listed.listing);
   }
 
   async #build(listing: Listing): Promise<void> {
@@ -526,7 +526,7 @@ export class DiscoveredServer {
     if (this.#state.is === 'closed') return;
     for (const [toolName, tool] of table.tools)
       if (!this.#first.has(toolName)) this.#first.set(toolName, digestIn(tool)!);
-    this.#known = { listing, table };
+    this.#listed = { listing, table };
     const change = changeOf(this.server.name, before, table);
     if (change !== undefined) tell(change);
   }
@@ -538,7 +538,7 @@ export class DiscoveredServer {
   /** Records that the server has answered. */
   #recovered(): void {
     if (this.#state.is === 'listing') this.#state.failure = undefined;
-    else if (this.#state.is === 'failed') this.#state = { is: this.#known ? 'ready' : 'idle' };
+    else if (this.#state.is === 'failed') this.#state = { is: this.#listed ? 'ready' : 'idle' };
   }
 
   #failedState(error: unknown): State {

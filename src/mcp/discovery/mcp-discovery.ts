@@ -281,9 +281,9 @@ export class McpDiscovery {
    * `ABORTED`.
    */
   async login(server: string | undefined, options: LogInOptions): Promise<void> {
-    const known = this.#require(server);
-    await known.login.logIn(options);
-    await known.ask(true);
+    const target = this.#require(server);
+    await target.login.logIn(options);
+    await target.ask(true);
   }
 
   /** Deletes the login at a server. The authorization server isn't notified. */
@@ -318,8 +318,8 @@ export class McpDiscovery {
   }
 
   #serversOf(settings: McpSettings): ReadonlyMap<string, DiscoveredServer> {
-    const { env = process.env, logins: given = loginFolder(env), ...options } = this.#options;
-    const logins = typeof given === 'string' ? loginsIn(given) : given;
+    const { env = process.env, logins: logInStore = loginFolder(env), ...options } = this.#options;
+    const logins = typeof logInStore === 'string' ? loginsIn(logInStore) : logInStore;
     const listeners = {
       tell: (change: McpChange) => this.#changes.tell(change),
       tellMessage: (message: ServerMessage) => this.#messages.tell(message),
@@ -328,8 +328,8 @@ export class McpDiscovery {
     return new Map(
       settings.servers.map((server) => {
         // If the new settings are disabled, all servers are closed and their tools removed.
-        const known = settings.enabled ? this.#servers.get(server.name) : undefined;
-        if (known?.server.signature === server.signature) return [server.name, known];
+        const current = settings.enabled ? this.#servers.get(server.name) : undefined;
+        if (current?.server.signature === server.signature) return [server.name, current];
         const all = { ...options, ...listeners, env, logins, settings };
         return [server.name, new DiscoveredServer(server, all)];
       }),
@@ -405,13 +405,13 @@ export class McpDiscovery {
     const wanted = name ?? this.#defaultServer;
     const server = wanted === undefined ? undefined : this.#servers.get(wanted);
     if (server !== undefined) return server;
-    const known =
+    const configured =
       [...this.#servers.keys()].map((each) => JSON.stringify(each)).join(', ') || 'none';
     throw new ToolError(
       'INVALID_ARGUMENT',
       wanted === undefined
-        ? `The call specifies no MCP server, and there is no default_server. Specify one of: ${known}.`
-        : `There is no MCP server ${describeValue(wanted)} in the settings. Configured: ${known}.`,
+        ? `The call specifies no MCP server, and there is no default_server. Specify one of: ${configured}.`
+        : `There is no MCP server ${describeValue(wanted)} in the settings. Configured: ${configured}.`,
     );
   }
 }

@@ -143,8 +143,10 @@ function define(
     execute: (input: unknown, context: ToolContext) => call(toolName, input, context, digest),
   });
   served.add(definition);
-  const known = before.tools.get(toolName);
-  return known && entryOf(known).digest === entryOf(definition).digest ? known : definition;
+  const previous = before.tools.get(toolName);
+  return previous && entryOf(previous).digest === entryOf(definition).digest
+    ? previous
+    : definition;
 }
 
 /** Definitions created from servers' listings. */

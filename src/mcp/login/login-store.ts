@@ -104,9 +104,11 @@ export function loginOf(text: string | undefined): Login {
  * Returns the folder for logins: in the user's data folder (XDG), or its counterpart on Windows.
  */
 export function loginFolder(env: EnvVariables): string {
-  const given = process.platform === 'win32' ? env['LOCALAPPDATA'] : env['XDG_DATA_HOME'];
+  const configured = process.platform === 'win32' ? env['LOCALAPPDATA'] : env['XDG_DATA_HOME'];
   const base =
-    given !== undefined && isAbsolute(given) ? given : join(homedir(), '.local', 'share');
+    configured !== undefined && isAbsolute(configured)
+      ? configured
+      : join(homedir(), '.local', 'share');
   return join(base, 'tooldex', 'logins');
 }
 

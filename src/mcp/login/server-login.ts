@@ -91,7 +91,7 @@ export class ServerLogin implements AuthProvider {
   #own: Login = {};
   #renewal: Promise<void> | undefined;
   /** The token that requests got last. */
-  #given: string | undefined;
+  #lastToken: string | undefined;
 
   constructor(options: ServerLoginOptions) {
     this.#options = options;
@@ -99,7 +99,7 @@ export class ServerLogin implements AuthProvider {
   }
 
   async token(): Promise<string | undefined> {
-    return (this.#given = (await this.#read()).tokens?.access_token);
+    return (this.#lastToken = (await this.#read()).tokens?.access_token);
   }
 
   /**
@@ -107,7 +107,7 @@ export class ServerLogin implements AuthProvider {
    * @throws ToolError `TOOL_UNAVAILABLE` if only the user can get a token.
    */
   async onUnauthorized({ response }: { readonly response: Response }): Promise<void> {
-    await (this.#renewal ??= this.#renew(response, this.#given).finally(
+    await (this.#renewal ??= this.#renew(response, this.#lastToken).finally(
       () => (this.#renewal = undefined),
     ));
   }
@@ -135,7 +135,7 @@ export class ServerLogin implements AuthProvider {
     const {
       open,
       timeoutMs,
-      signal: given,
+      signal: callerSignal,
     } = checkOptions(logInOptions, options, 'options of the login');
     if (this.#isMachine) return this.#authorize({});
     const url = this.#url;
@@ -169,7 +169,7 @@ export class ServerLogin implements AuthProvider {
       const params = await callback.answer(() => open(address), {
         clock: this.#options.clock,
         timeoutMs,
-        signal: given,
+        signal: callerSignal,
       });
       const code = params.get('code');
       if (code === null)

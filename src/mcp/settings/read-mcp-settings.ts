@@ -214,8 +214,8 @@ function readFile(
   input: unknown,
   warnings: Issue[],
 ): { readonly file: FileValues; readonly isForeign: boolean } {
-  const known = Object.keys(fileSchema().shape);
-  const isOwn = (key: string) => known.includes(spellingOf(key));
+  const fields = Object.keys(fileSchema().shape);
+  const isOwn = (key: string) => fields.includes(spellingOf(key));
   const { written, isForeign } = serversIn(input, isOwn);
   const issues = Object.keys(written).flatMap((name) => {
     const meant = closest(spellingOf(name), RESTRICTING, isForeign ? 1 : 2);
@@ -256,18 +256,18 @@ function used(
   ...path: readonly string[]
 ): InputValues {
   const values = spelled(written) as InputValues;
-  const known = Object.keys(shape);
+  const fields = Object.keys(shape);
   for (const name of Object.keys(written)) {
     const key = spellingOf(name);
-    if (known.includes(key) || !Object.hasOwn(values, key)) continue;
+    if (fields.includes(key) || !Object.hasOwn(values, key)) continue;
     // A secret in the settings would otherwise only be missed at login.
-    const meant = key === 'clientSecret' ? 'clientSecretEnv' : closest(key, known, 2);
+    const meant = key === 'clientSecret' ? 'clientSecretEnv' : closest(key, fields, 2);
     if (meant !== undefined)
       throw refusal('Invalid settings of the server', [{ ...misspelt(name, meant), path }]);
     if (path.length > 0 || !UNUSED.includes(key))
       warn(`${JSON.stringify(name)} isn't used here.`, ...path);
   }
-  return Object.fromEntries(Object.entries(values).filter(([key]) => known.includes(key)));
+  return Object.fromEntries(Object.entries(values).filter(([key]) => fields.includes(key)));
 }
 
 /** Returns a server's settings in the form of the schema. */
