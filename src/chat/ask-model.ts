@@ -1,10 +1,10 @@
 import { ToolError } from '../core/errors.js';
-import { describeValue } from '../core/plain-data.js';
+import { describeValue, without } from '../core/plain-data.js';
 import { untilAborted } from '../execution/with-deadline.js';
 import { createNameCodec, GEMINI_NAME_RULE } from '../interop/export/name-codec.js';
 import type { CheckedEngine } from './chat-engine.js';
 import type { ChatRun } from './chat-run.js';
-import type { ModelPart, ModelStep } from './model-step.js';
+import type { ModelPart, ModelRequest, ModelStep } from './model-step.js';
 import type { Offer } from './tools-of-turn.js';
 import {
   assistantSchema,
@@ -45,38 +45,37 @@ export async function askModel(
   offer: Offer,
   turn: number,
 ): Promise<Answer> {
-  const { system, toolChoice } = run.engine;
-  const { messages } = run.state;
-  const { signal } = run;
   const names = modelNames(run.offers.names());
+  const parts = model(requestOf(run, offer, names.encode));
   let answer: Answer | undefined;
-  const parts = model({
-    ...(system !== undefined && { system }),
-    messages: messages.map((message) => renamed(message, names.encode)),
-    tools: offer.tools.map(({ toolName, rendered }) => ({
-      ...rendered,
-      name: names.encode(toolName),
-    })),
-    toolChoice:
-      typeof toolChoice === 'string' ? toolChoice : { toolName: names.encode(offer.forced!) },
-    stream: run.options.stream,
-    signal,
-  });
-  for await (const part of untilStopped(parts, signal)) {
+  for await (const part of untilStopped(parts, run.signal)) {
     if (part.type === 'answer') answer = part;
     else run.tell({ type: part.type, turn, text: part.text });
   }
   if (answer === undefined) throw failed('an answer of the model', 'none before it ended');
   if (typeof answer.finishReason !== 'string')
     throw failed('a finishReason as text', describeValue(answer.finishReason));
-  const taken = messages.flatMap((each) => (each.role === 'assistant' ? callsIn(each) : []));
-  const message = withUniqueIds(
-    cloneMessage(answer.message, 'the answer of the model', 'MODEL_FAILED'),
-    new Set(taken.map(({ toolCallId }) => toolCallId)),
-  );
+  const ids = new Set<string>();
+  for (const message of run.state.messages)
+    if (message.role === 'assistant')
+      for (const { toolCallId } of callsIn(message)) ids.add(toolCallId);
+  const copy = cloneMessage(answer.message, 'the answer of the model', 'MODEL_FAILED');
+  const message = withUniqueIds(copy, ids);
   if (!assistantSchema.safeParse(message).success)
     throw failed("an assistant's message", `${describeValue(message)} of another shape`);
   return { ...answer, message: renamed(message as AssistantMessage, names.decode) };
+}
+
+function requestOf(run: ChatRun, offer: Offer, encode: Rename): ModelRequest {
+  const { system, toolChoice } = run.engine;
+  return {
+    ...without({ system }),
+    messages: run.state.messages.map((message) => renamed(message, encode)),
+    tools: offer.tools.map(({ toolName, rendered }) => ({ ...rendered, name: encode(toolName) })),
+    toolChoice: typeof toolChoice === 'string' ? toolChoice : { toolName: encode(offer.forced!) },
+    stream: run.options.stream,
+    signal: run.signal,
+  };
 }
 
 function failed(expected: string, got: string): ToolError {
@@ -113,19 +112,27 @@ async function* untilStopped(
  * considered, whether shown or not, so a tool has the same name in every turn. A name that the
  * model made up, or that no longer exists, is changed to an allowed form.
  */
-function modelNames(tools: readonly string[]) {
-  const isAllowed = (name: string) => GEMINI_NAME_RULE.test(name);
-  const codec = tools.every(isAllowed) ? undefined : createNameCodec(tools, GEMINI_NAME_RULE);
+function modelNames(tools: readonly string[]): Record<'encode' | 'decode', Rename> {
+  if (tools.every(isModelName)) return { encode: asModelName, decode: (name) => name };
+  const codec = createNameCodec(tools, GEMINI_NAME_RULE);
   return {
-    encode: (name: string) =>
-      codec?.encode(name) ??
-      (isAllowed(name) ? name : `_${name.replace(/[^A-Za-z0-9_-]/g, '_')}`.slice(0, 64)),
-    decode: (encoded: string) => codec?.decode(encoded) ?? encoded,
+    encode: (name) => codec.encode(name) ?? asModelName(name),
+    decode: (encoded) => codec.decode(encoded) ?? encoded,
   };
 }
 
+type Rename = (name: string) => string;
+
+function isModelName(name: string): boolean {
+  return GEMINI_NAME_RULE.test(name);
+}
+
+function asModelName(name: string): string {
+  return isModelName(name) ? name : `_${name.replace(/[^A-Za-z0-9_-]/g, '_')}`.slice(0, 64);
+}
+
 /** Returns the message with its tools renamed. */
-function renamed<M extends ChatMessage>(message: M, rename: (name: string) => string): M {
+function renamed<M extends ChatMessage>(message: M, rename: Rename): M {
   const { role, content } = message;
   if ((role !== 'assistant' && role !== 'tool') || typeof content === 'string') return message;
   const parts = content.map((part) =>

@@ -235,13 +235,13 @@ export function checkChatOptions(options: ChatOptions) {
 }
 
 function withExecutor({
-  executor: given,
+  executor: ownExecutor,
   tools,
   ...checked
 }: z.output<typeof schema>): CheckedEngine {
-  if (given !== undefined && tools !== undefined)
+  if (ownExecutor !== undefined && tools !== undefined)
     throw invalidArgument('an executor or tools', 'both', 'An executor has its own tools.');
-  const executor = given ?? executorOf(tools);
+  const executor = ownExecutor ?? executorOf(tools);
   return { ...checked, executor, registry: executor.registry };
 }
 
@@ -261,14 +261,11 @@ const executors = new WeakMap<object, KnownTools>();
  * no results, because different users may share the tools.
  */
 function executorOf(tools: ToolMetadataRegistry | Iterable<ToolSource> = []): ToolExecutor {
-  const known = executors.get(tools);
-  const isSame = (tool: ToolSource, at: number) => tool === known?.list[at];
+  const kept = executors.get(tools);
+  const isSame = (tool: ToolSource, at: number) => tool === kept?.list[at];
   // A list may have changed since the last run. Other iterables may be readable only once.
-  if (
-    known &&
-    (!Array.isArray(tools) || (tools.length === known.list.length && tools.every(isSame)))
-  )
-    return known.executor;
+  if (kept && (!Array.isArray(tools) || (tools.length === kept.list.length && tools.every(isSame))))
+    return kept.executor;
   const list = isRegistry(tools) ? [] : [...tools];
   const registry = isRegistry(tools) ? tools : new ToolMetadataRegistry();
   registry.registerAll(list);

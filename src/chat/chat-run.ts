@@ -5,7 +5,8 @@ import type { ChatEvent, ChatTurn } from './chat-result.js';
 import { closeTurn, type ChatEnd, type ChatState, type OpenTurn } from './chat-state.js';
 import { ToolOffers } from './tools-of-turn.js';
 
-interface RunOptions {
+/** The options of one run of a chat. */
+export interface ChatRunOptions {
   /** True if the model's text is streamed. */
   readonly stream: boolean;
   readonly conversationId: string;
@@ -50,7 +51,7 @@ export class ChatRun {
   constructor(
     public state: ChatState,
     readonly engine: CheckedEngine,
-    readonly options: RunOptions,
+    readonly options: ChatRunOptions,
   ) {
     this.offers = new ToolOffers(engine);
     this.turn = state.openTurn;

@@ -35,7 +35,7 @@ export type ChatPending =
       /** Milliseconds since 1970, or 0 if the run was stopped before the call started. */ readonly startedAt: number;
     };
 
-export const time = z.number().min(0);
+export const timestamp = z.number().min(0);
 export const digest = z.string().regex(/^[0-9a-f]{64}$/, '64 hexadecimal digits');
 
 const asked = {
@@ -45,7 +45,7 @@ const asked = {
   input: json,
   principal: z.string().optional(),
   conversationId: z.string().optional(),
-  createdAt: time,
+  createdAt: timestamp,
   definitionDigest: digest,
 };
 const approval = z.strictObject({
@@ -56,7 +56,7 @@ const approval = z.strictObject({
   rule: z.string(),
   preview: previewSchema().optional(),
   noPreview: z.string().optional(),
-  expiresAt: time,
+  expiresAt: timestamp,
   storeIdentity: z.string(),
 });
 const pending = z.discriminatedUnion('kind', [
@@ -71,7 +71,7 @@ const pending = z.discriminatedUnion('kind', [
     kind: z.literal('question'),
     ...asked,
     ...questionFields(),
-    expiresAt: time.optional(),
+    expiresAt: timestamp.optional(),
   }),
 ]) as unknown as z.ZodType<Pending>;
 
@@ -109,9 +109,9 @@ export type ChatEnd = z.output<typeof chatEnd>;
 const input = json.exactOptional();
 const progress = z.discriminatedUnion('state', [
   /** `rerunOf` is the time of an earlier start, if the user lets the call run again. */
-  z.strictObject({ state: z.literal('not_started'), input, rerunOf: time.exactOptional() }),
+  z.strictObject({ state: z.literal('not_started'), input, rerunOf: timestamp.exactOptional() }),
   /** The call is running, or the process that ran it is gone. */
-  z.strictObject({ state: z.literal('started'), startedAt: time, input }),
+  z.strictObject({ state: z.literal('started'), startedAt: timestamp, input }),
   z.strictObject({ state: z.literal('waiting'), pending }),
   /**
    * The call runs when the chat continues. `grant` covers further calls that the user approved with

@@ -7,7 +7,7 @@ import { untilAborted } from '../execution/with-deadline.js';
 import { askModel, modelStepOf } from './ask-model.js';
 import { checkChatOptions, type ChatOptions } from './chat-engine.js';
 import { resultOf, turnOf, type ChatEvent, type ChatResult, type ChatTurn } from './chat-result.js';
-import { ChatRun } from './chat-run.js';
+import { ChatRun, type ChatRunOptions } from './chat-run.js';
 import {
   argumentsOf,
   isSettled,
@@ -16,6 +16,7 @@ import {
   withCall,
   withCalls,
   type CallProgress,
+  type CallRecord,
   type ChatEnd,
   type ChatState,
   type OpenTurn,
@@ -24,7 +25,7 @@ import { errorOutput } from './encode-output.js';
 import type { ModelStep } from './model-step.js';
 import { runCalls } from './run-calls.js';
 import { flowOfCalls, flowOfThread } from './thread-flow.js';
-import { callsIn, closedMessages, ownCallsIn } from './thread.js';
+import { callsIn, closedMessages, ownCallsIn, type AssistantMessage } from './thread.js';
 
 /**
  * Lets a model and tools take turns until the model has answered, or until a user or another
@@ -58,52 +59,40 @@ export function streamChat(options: ChatOptions): AsyncGenerator<ChatEvent, void
 }
 
 function start(options: ChatOptions, stream: boolean): AsyncGenerator<ChatEvent, void> {
-  return eventStream(signalField().safeParse(options?.signal).data, async (onEvent, signal) => {
-    const { messages: given, prompt, engine } = checkChatOptions(options);
-    const said = prompt === undefined ? [] : [{ role: 'user', content: prompt }];
-    const messages = closedMessages(Array.isArray(given) ? given.concat(said) : given);
-    if (messages.length === 0)
-      throw new ToolError('INVALID_ARGUMENT', 'Pass messages, a prompt or both.');
-    const { conversationId = randomUUID() } = engine;
-    const run = new ChatRun({ ...NO_CHAT, messages }, engine, {
-      stream,
-      signal,
-      onEvent,
-      conversationId,
-    });
-    await runChat(run, await modelStepOf(engine));
-    const result = resultOf(withoutHalfDone(run.state), engine.mode, run.turns);
-    run.tell({ type: 'chat-completed', result });
-  });
+  const signal = signalField().safeParse(options?.signal).data;
+  return eventStream(signal, (onEvent, signal) => runOnce(options, { stream, signal, onEvent }));
 }
+
+async function runOnce(
+  options: ChatOptions,
+  runOptions: Omit<ChatRunOptions, 'conversationId'>,
+): Promise<void> {
+  const { messages: before, prompt, engine } = checkChatOptions(options);
+  const said = prompt === undefined ? [] : [{ role: 'user', content: prompt }];
+  const messages = closedMessages(Array.isArray(before) ? before.concat(said) : before);
+  if (messages.length === 0)
+    throw new ToolError('INVALID_ARGUMENT', 'Pass messages, a prompt or both.');
+  const { conversationId = randomUUID() } = engine;
+  const run = new ChatRun({ ...NO_CHAT, messages }, engine, { ...runOptions, conversationId });
+  await runChat(run, await modelStepOf(engine));
+  const result = resultOf(withoutHalfDone(run.state), engine.mode, run.turns);
+  run.tell({ type: 'chat-completed', result });
+}
+
+type Work = (onEvent: (event: ChatEvent) => void, signal: AbortSignal) => Promise<void>;
 
 /**
  * Returns the events of some work. The work starts when the first event is requested, and runs on
  * without waiting for the reader. If the reader leaves, the work's signal aborts.
  */
-function eventStream(
-  signal: AbortSignal | undefined,
-  work: (onEvent: (event: ChatEvent) => void, signal: AbortSignal) => Promise<void>,
-): AsyncGenerator<ChatEvent, void> {
+function eventStream(signal: AbortSignal | undefined, work: Work): AsyncGenerator<ChatEvent, void> {
   const reader = new AbortController();
-  let working: Promise<void> | undefined;
-  const events = new ReadableStream<ChatEvent>(
-    {
-      pull: (controller) => {
-        working ??= work(
-          (event) => controller.enqueue(event),
-          signal ? AbortSignal.any([signal, reader.signal]) : reader.signal,
-        )
-          .then(
-            () => controller.close(),
-            (error: unknown) => controller.error(error),
-          )
-          .catch(() => undefined); // `close` and `error` fail if the reader has left.
-      },
-      cancel: () => working,
-    },
-    { highWaterMark: 0 },
-  ).values() as AsyncGenerator<ChatEvent, void>;
+  const source = new EventSource(
+    work,
+    signal ? AbortSignal.any([signal, reader.signal]) : reader.signal,
+  );
+  const stream = new ReadableStream<ChatEvent>(source, { highWaterMark: 0 });
+  const events = stream.values() as AsyncGenerator<ChatEvent, void>;
   const leave = events.return.bind(events);
   // Aborts before it calls `leave`, because `leave` waits for the requested event, which a hanging
   // model never produces.
@@ -113,6 +102,33 @@ function eventStream(
       return leave(value);
     },
   });
+}
+
+/** The source of a stream of events. */
+class EventSource {
+  #working: Promise<void> | undefined;
+
+  constructor(
+    readonly work: Work,
+    readonly signal: AbortSignal,
+  ) {}
+
+  pull(events: ReadableStreamDefaultController<ChatEvent>): void {
+    this.#working ??= this.#run(events).catch(() => undefined); // `close` and `error` fail if the reader has left.
+  }
+
+  cancel(): Promise<void> | undefined {
+    return this.#working;
+  }
+
+  async #run(events: ReadableStreamDefaultController<ChatEvent>): Promise<void> {
+    try {
+      await this.work((event) => events.enqueue(event), this.signal);
+    } catch (error) {
+      return events.error(error);
+    }
+    events.close();
+  }
 }
 
 /**
@@ -219,10 +235,8 @@ async function askForTurn(
   model: ModelStep,
   index: number,
 ): Promise<OpenTurn | ChatEnd> {
-  const { executor, registry, clock } = run.engine;
-  const { conversationId } = run.options;
-  const { messages } = run.state;
-  if (messages.at(-1)?.role === 'user') executor.resetRepeats(conversationId);
+  if (run.state.messages.at(-1)?.role === 'user')
+    run.engine.executor.resetRepeats(run.options.conversationId);
   const offer = await orGivenUp(run, () => run.offers.next(run.state, index), 'selectTools');
   if (offer === undefined) return CANCELLED;
   const offered = offer.tools.map(({ toolName, level }) => ({ toolName, level }));
@@ -238,25 +252,41 @@ async function askForTurn(
   run.tell({ type: 'model-answered', turn: index, message, finishReason, ...(usage && { usage }) });
   const turn = turnOf({ index, message, calls: [] }, finishReason, usage);
   run.turns.push(turn);
-  const served = callsIn(message).filter(({ providerExecuted }) => providerExecuted === true);
-  if (served.length > 0)
-    await executor.addFlow(
-      conversationId,
-      flowOfCalls(served, registry, { before: {}, at: clock.now() }),
-    );
+  await addServedLabels(run, message);
   // Stores the labels before the calls run, because content read so far may have caused the calls.
-  const state = await withLabels(run);
-  const calls = ownCallsIn(message);
-  if (calls.length === 0) {
-    const end = { reason: 'completed', finishReason } as const;
-    // Services reject messages without content.
-    const closed = message.content.length === 0 ? messages : [...messages, message];
-    // Stores the message and the end together. If the process ended in between, the model would
-    // later be asked to answer its own message.
-    await run.save({ ...state, offered, messages: closed, end });
-    run.tell({ type: 'turn-completed', turn });
-    return end;
-  }
+  const state = { ...(await withLabels(run)), offered };
+  if (ownCallsIn(message).length === 0) return complete(run, state, turn);
+  const calls = recordsOf(message, finishReason);
+  await run.save({ ...state, openTurn: { index, message, calls } });
+  return run.turn!;
+}
+
+/** Adds labels for the calls that the model's service ran itself. */
+async function addServedLabels(
+  { engine, options }: ChatRun,
+  message: AssistantMessage,
+): Promise<void> {
+  const served = callsIn(message).filter(({ providerExecuted }) => providerExecuted === true);
+  if (served.length === 0) return;
+  const flow = flowOfCalls(served, engine.registry, { before: {}, at: engine.clock.now() });
+  await engine.executor.addFlow(options.conversationId, flow);
+}
+
+/** Ends the run with an answer without calls. */
+async function complete(run: ChatRun, state: ChatState, turn: ChatTurn): Promise<ChatEnd> {
+  const end = { reason: 'completed', finishReason: turn.finishReason } as const;
+  // Services reject messages without content.
+  const isEmpty = turn.message.content.length === 0;
+  const messages = isEmpty ? state.messages : [...state.messages, turn.message];
+  // Stores the message and the end together. If the process ended in between, the model would
+  // later be asked to answer its own message.
+  await run.save({ ...state, messages, end });
+  run.tell({ type: 'turn-completed', turn });
+  return end;
+}
+
+/** Returns the calls of an answer, which run next unless the answer was cut off. */
+function recordsOf(message: AssistantMessage, finishReason: string): readonly CallRecord[] {
   const progress: CallProgress = CUT_OFF.has(finishReason)
     ? {
         state: 'settled',
@@ -265,14 +295,12 @@ async function askForTurn(
         ),
       }
     : { state: 'not_started' };
-  const records = calls.map(({ toolCallId: callId, toolName, input }) => ({
+  return ownCallsIn(message).map(({ toolCallId: callId, toolName, input }) => ({
     callId,
     toolName,
     input,
     progress,
   }));
-  await run.save({ ...state, offered, openTurn: { index, message, calls: records } });
-  return run.turn!;
 }
 
 /** Finish reasons of answers that were cut off. The calls in such answers can be incomplete. */

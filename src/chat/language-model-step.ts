@@ -3,7 +3,7 @@ import type { JSONSchema7, LanguageModel as AiLanguageModel, ModelMessage, ToolS
 import { base64Of } from '../core/crypto.js';
 import { ToolError } from '../core/errors.js';
 import { missingPackage, requireInstalled } from '../core/issues.js';
-import { isPlainObject, type Json } from '../core/plain-data.js';
+import { isPlainObject } from '../core/plain-data.js';
 import type {
   LanguageModel,
   ModelPart,
@@ -31,44 +31,53 @@ export async function languageModelStep(
   options: Readonly<Record<string, unknown>>,
 ): Promise<ModelStep> {
   const ai = await importAISDK();
-  return async function* (request): AsyncGenerator<ModelPart> {
-    const raw: RawInputs = [];
-    const { toolChoice, tools } = request;
-    const choice =
-      typeof toolChoice === 'string'
-        ? toolChoice
-        : { type: 'tool' as const, toolName: toolChoice.toolName };
-    const settings = {
-      ...options,
-      ...withSystem(request),
-      model: (typeof model === 'string' ? model : listening(model, raw)) as AiLanguageModel,
-      ...(tools.length > 0 && { tools: toolSet(tools, ai), toolChoice: choice }),
-      abortSignal: request.signal,
-    };
-    if (!request.stream) {
-      yield answerOf(await ai.generateText(settings), raw);
-      return;
-    }
-    const result = ai.streamText({ ...settings, onError: () => undefined }); // The SDK's default handler writes to the console.
-    const { response, toolCalls, finishReason, totalUsage } = result;
-    const answer = Promise.all([response, toolCalls, finishReason, totalUsage]);
-    answer.catch(() => undefined);
-    for await (const part of result.fullStream) {
-      if (part.type === 'text-delta' || part.type === 'reasoning-delta')
-        yield { type: part.type, text: part.text };
-      else if (part.type === 'error')
-        throw part.error instanceof Error
-          ? part.error
-          : new ToolError('MODEL_FAILED', "The model's stream ended with an error. Try again.", {
-              cause: part.error,
-            });
-    }
-    const [responded, calls, reason, usage] = await answer;
-    yield answerOf(
-      { response: responded, toolCalls: calls, finishReason: reason, totalUsage: usage },
-      raw,
-    );
+  return (request) => askSdk(ai, model, options, request);
+}
+
+async function* askSdk(
+  ai: typeof Sdk,
+  model: LanguageModel,
+  options: Readonly<Record<string, unknown>>,
+  request: ModelRequest,
+): AsyncGenerator<ModelPart> {
+  const { toolChoice, tools } = request;
+  const recorded = typeof model === 'string' ? undefined : new RecordedModel(model);
+  const settings = {
+    ...options,
+    ...withSystem(request),
+    model: (recorded ?? model) as AiLanguageModel,
+    ...(tools.length > 0 && {
+      tools: toolSet(tools, ai),
+      toolChoice:
+        typeof toolChoice === 'string' ? toolChoice : ({ type: 'tool', ...toolChoice } as const),
+    }),
+    abortSignal: request.signal,
   };
+  if (!request.stream) {
+    yield answerOf(await ai.generateText(settings), recorded?.rawInputs);
+    return;
+  }
+  const result = ai.streamText({ ...settings, onError: () => undefined }); // The SDK's default handler writes to the console.
+  const answer = Promise.all([
+    result.response,
+    result.toolCalls,
+    result.finishReason,
+    result.totalUsage,
+  ]);
+  answer.catch(() => undefined);
+  for await (const part of result.fullStream) {
+    if (part.type === 'text-delta' || part.type === 'reasoning-delta')
+      yield { type: part.type, text: part.text };
+    else if (part.type === 'error') throw streamError(part.error);
+  }
+  const [response, toolCalls, finishReason, totalUsage] = await answer;
+  yield answerOf({ response, toolCalls, finishReason, totalUsage }, recorded?.rawInputs);
+}
+
+function streamError(cause: unknown): Error {
+  if (cause instanceof Error) return cause;
+  const message = "The model's stream ended with an error. Try again.";
+  return new ToolError('MODEL_FAILED', message, { cause });
 }
 
 async function importAISDK(): Promise<typeof Sdk> {
@@ -126,32 +135,37 @@ interface SdkAnswer {
   readonly totalUsage: { readonly [Field in keyof ModelUsage]: number | undefined };
 }
 
+/** @param rawInputs The calls' arguments as the service sent them. Empty for a model's name. */
 function answerOf(
   { response, toolCalls, finishReason, totalUsage }: SdkAnswer,
-  raw: RawInputs,
+  rawInputs: readonly string[] = [],
 ): ModelPart {
   const messages = response.messages as readonly ChatMessage[];
   const message = messages.find(({ role }) => role === 'assistant') as AssistantMessage | undefined;
   const { content = [] } = message ?? {};
-  const parts = typeof content === 'string' ? [{ type: 'text', text: content }] : content;
+  const parts: unknown[] = [];
   // If the model wrote invalid JSON, the message has empty arguments, with which a tool without
   // parameters would run. `toolCalls` contains the model's original arguments, in the same order.
   // Calls can't be matched by id, because ids may be missing or duplicate.
-  const written = toolCalls.map(({ input }) => input as Json);
-  const withInputs = parts.map((part) => {
-    if (part.type !== 'tool-call' || written.length === 0) return part;
-    const input = written.shift() ?? null;
-    const rawInput = raw.shift();
-    const isSame = rawInput === undefined || rawInput === JSON.stringify(input);
-    return { ...part, input, ...(!isSame && { rawInput }) };
-  });
+  let at = 0;
+  for (const part of typeof content === 'string' ? [{ type: 'text', text: content }] : content) {
+    const isCall = part.type === 'tool-call' && at < toolCalls.length;
+    parts.push(isCall ? withInputs(part, toolCalls[at]!.input, rawInputs[at]) : part);
+    if (isCall) at += 1;
+  }
   const { inputTokens, outputTokens, totalTokens } = totalUsage;
   return {
     type: 'answer',
-    message: plain({ role: 'assistant', ...message, content: withInputs }) as AssistantMessage,
+    message: plain({ role: 'assistant', ...message, content: parts }) as AssistantMessage,
     finishReason,
     usage: plain({ inputTokens, outputTokens, totalTokens }) as ModelUsage,
   };
+}
+
+/** Returns a call with its arguments, and with their raw text if that isn't their usual JSON. */
+function withInputs(call: object, input: unknown = null, rawInput?: string): object {
+  const isSame = rawInput === undefined || rawInput === JSON.stringify(input);
+  return { ...call, input, ...(!isSame && { rawInput }) };
 }
 
 /** Returns plain data, with the bytes of generated files as base64. */
@@ -164,46 +178,61 @@ function plain(value: unknown): unknown {
   );
 }
 
-/** The arguments of an answer's calls as the model's service sent them, in order. */
-type RawInputs = string[];
 type Part = { readonly type: string; readonly input: unknown };
-type Ask<Answer> = (...args: unknown[]) => Promise<Answer>;
+type SdkModel = Exclude<LanguageModel, string> & {
+  readonly supportedUrls?: unknown;
+  readonly doGenerate: (...args: unknown[]) => Promise<unknown>;
+  readonly doStream: (
+    ...args: unknown[]
+  ) => Promise<{ readonly stream: ReadableStream<Part>; readonly [field: string]: unknown }>;
+};
 
 /**
- * Returns the model with a change to its complete answers: their calls get unique ids, and the
- * calls' arguments are added to `raw`.
+ * A model that keeps the raw arguments of the calls in its last answer, and gives the calls of
+ * complete answers unique ids.
  *
- * The SDK's `generateText` finds calls by id, so two calls with the same id, or without one, would
- * get the same arguments.
+ * The SDK passes on only parsed arguments. Its `generateText` also finds calls by id, so two calls
+ * with the same id, or without one, would get the same arguments. The SDK's `wrapLanguageModel`
+ * accepts only models of its own version, so this class stands in for a model of any version.
  */
-function listening(model: Exclude<LanguageModel, string>, raw: RawInputs): object {
-  const { doGenerate, doStream } = model as unknown as {
-    readonly doGenerate: Ask<unknown>;
-    readonly doStream: Ask<{ readonly stream: ReadableStream<Part> }>;
+class RecordedModel {
+  readonly specificationVersion: string;
+  readonly provider: string;
+  readonly modelId: string;
+  readonly supportedUrls: unknown;
+  /** The arguments of the last answer's calls as the model's service sent them, in order. */
+  readonly rawInputs: string[] = [];
+  readonly #model: SdkModel;
+
+  constructor(model: Exclude<LanguageModel, string>) {
+    this.#model = model as SdkModel;
+    this.specificationVersion = model.specificationVersion;
+    this.provider = model.provider;
+    this.modelId = model.modelId;
+    this.supportedUrls = this.#model.supportedUrls;
+  }
+
+  readonly doGenerate = async (...args: unknown[]): Promise<unknown> => {
+    this.rawInputs.length = 0; // The SDK retries failed requests.
+    const answer = withUniqueIds(await this.#model.doGenerate(...args), new Set());
+    for (const part of (answer as { readonly content?: readonly Part[] }).content ?? [])
+      this.#record(part);
+    return answer;
   };
-  const note = ({ type, input }: Part) => {
-    if (type === 'tool-call') raw.push(String(input));
+
+  readonly doStream = async (...args: unknown[]): Promise<object> => {
+    this.rawInputs.length = 0;
+    const answer = await this.#model.doStream(...args);
+    const recording = new TransformStream<Part, Part>({
+      transform: (part, controller) => {
+        this.#record(part);
+        controller.enqueue(part);
+      },
+    });
+    return { ...answer, stream: answer.stream.pipeThrough(recording) };
   };
-  const methods: Readonly<Record<PropertyKey, unknown>> = {
-    doGenerate: async (...args: unknown[]) => {
-      raw.length = 0; // The SDK retries failed requests.
-      const answer = withUniqueIds(await doGenerate.apply(model, args), new Set());
-      (answer as { readonly content?: readonly Part[] }).content?.forEach(note);
-      return answer;
-    },
-    doStream: async (...args: unknown[]) => {
-      raw.length = 0;
-      const answer = await doStream.apply(model, args);
-      const noting = new TransformStream<Part, Part>({
-        transform: (part, controller) => {
-          note(part);
-          controller.enqueue(part);
-        },
-      });
-      return { ...answer, stream: answer.stream.pipeThrough(noting) };
-    },
-  };
-  return new Proxy(model, {
-    get: (target, key) => methods[key] ?? (Reflect.get(target, key) as unknown),
-  });
+
+  #record({ type, input }: Part): void {
+    if (type === 'tool-call') this.rawInputs.push(String(input));
+  }
 }

@@ -8,12 +8,19 @@ import {
   without,
 } from '../core/plain-data.js';
 import { publicMessage } from '../core/public-message.js';
+import type { ToolEvent } from '../core/tool-event.js';
 import { isRepeatable } from '../execution/attempt.js';
 import type { ToolExecutor } from '../execution/tool-executor.js';
 import { untilAborted } from '../execution/with-deadline.js';
 import type { ToolMetadataRegistry } from '../registry/tool-metadata-registry.js';
 import { previewDigestOf } from '../core/preview.js';
-import type { Confirmation, PendingApproval, ToolOutcome } from '../safety/calls.js';
+import type {
+  Confirmation,
+  Pending,
+  PendingApproval,
+  ToolCall,
+  ToolOutcome,
+} from '../safety/calls.js';
 import { readOutcome } from '../safety/read-outcome.js';
 import { isToolResult } from '../tool/outcome.js';
 import { renderTool } from '../tool/render-tool.js';
@@ -33,6 +40,7 @@ import { deniedOutput, encodeOutcome, errorOutput } from './encode-output.js';
 import { cloneMessage, type ToolOutput } from './thread.js';
 
 type Failed = Extract<ToolOutcome, { status: 'error' }>;
+type Ran = Extract<ToolOutcome, { status: 'ok' | 'halt' }>;
 /** The output that the model reads. If the call ends the run, `end` is the reason. */
 type Settled = { readonly output: ToolOutput; readonly end?: TurnEnd };
 
@@ -55,18 +63,8 @@ export function runnableCalls(
  *
  * @throws any error from saving. After an error, no further call starts.
  */
-export async function runCalls(run: ChatRun, { index }: OpenTurn): Promise<void> {
-  const groups = new Map<ToolExecutor, CallRecord[]>();
-  const working: Promise<void>[] = [];
-  for (const call of runnableCalls(run.state, run.engine.registry)) {
-    const refusal = refusalOf(run, call);
-    const executor = run.offers.executorOf(call.toolName);
-    if (refusal !== undefined)
-      working.push(record(run, index, call, refusal, false).catch(run.fail));
-    else groups.set(executor, [...(groups.get(executor) ?? []), call]);
-  }
-  for (const [executor, calls] of groups) working.push(executeAll(run, index, executor, calls));
-  await Promise.all(working);
+export async function runCalls(run: ChatRun, turn: OpenTurn): Promise<void> {
+  await new TurnCalls(run, turn.index).run();
   run.throwIfFailed();
 }
 
@@ -86,48 +84,124 @@ function refusalOf(run: ChatRun, call: CallRecord): ToolOutcome | undefined {
   return { ...facts, status: 'error', code: 'TOOL_NOT_FOUND', message };
 }
 
-async function executeAll(
-  run: ChatRun,
-  turn: number,
-  executor: ToolExecutor,
-  calls: readonly CallRecord[],
-): Promise<void> {
-  const { principal, scopes, flags, persona, policyMode: mode, context, clock } = run.engine;
-  const { conversationId } = run.options;
-  const frame = { principal, scopes, flags, persona, mode, context };
-  const byId = new Map(calls.map((call) => [call.callId, call]));
-  const started = new Set<string>();
-  const stopListening = executor.on((event) => {
-    if (event.type !== 'call-progress' || event.conversationId !== conversationId) return;
-    const { callId, toolName, progress } = event;
-    if (started.has(callId)) run.tell({ type: 'tool-progress', turn, callId, toolName, progress });
-  });
-  try {
-    await executor.executeAll(
-      calls.map((call) => ({ id: call.callId, name: call.toolName, input: argumentsOf(call) })),
-      {
-        ...without(frame),
-        conversationId,
-        signal: run.signal,
-        confirm: (pending) => answerTo(pending, byId.get(pending.callId)),
-        onStart: async ({ id: callId, name: toolName }) => {
-          const call = byId.get(callId)!;
-          const startedAt = clock.now();
-          await run.save(
-            withCall(run.state, callId, { state: 'started', startedAt, ...editedInput(call) }),
-          );
-          await claim(run, executor, call);
-          started.add(callId);
-          run.tell({ type: 'tool-started', turn, callId, toolName, input: argumentsOf(call) });
-        },
-        onOutcome: (outcome) => {
-          const { callId } = outcome;
-          return record(run, turn, byId.get(callId)!, outcome, started.has(callId)).catch(run.fail);
-        },
-      },
+/** The calls of one turn while they run. */
+class TurnCalls {
+  readonly #run: ChatRun;
+  readonly #turn: number;
+  readonly #calls = new Map<string, CallRecord>();
+  readonly #started = new Set<string>();
+
+  constructor(run: ChatRun, turn: number) {
+    this.#run = run;
+    this.#turn = turn;
+    for (const call of runnableCalls(run.state, run.engine.registry))
+      this.#calls.set(call.callId, call);
+  }
+
+  async run(): Promise<void> {
+    const groups = new Map<ToolExecutor, ToolCall[]>();
+    const working: Promise<void>[] = [];
+    for (const call of this.#calls.values()) {
+      const refusal = refusalOf(this.#run, call);
+      if (refusal !== undefined) working.push(this.#record(refusal));
+      else {
+        const executor = this.#run.offers.executorOf(call.toolName);
+        const asked = { id: call.callId, name: call.toolName, input: argumentsOf(call) };
+        groups.set(executor, [...(groups.get(executor) ?? []), asked]);
+      }
+    }
+    for (const [executor, calls] of groups) working.push(this.#execute(executor, calls));
+    await Promise.all(working);
+  }
+
+  async #execute(executor: ToolExecutor, calls: readonly ToolCall[]): Promise<void> {
+    const { principal, scopes, flags, persona, policyMode: mode, context } = this.#run.engine;
+    const stopListening = executor.on((event) => this.#relay(event));
+    try {
+      await executor.executeAll(calls, {
+        ...without({ principal, scopes, flags, persona, mode, context }),
+        conversationId: this.#run.options.conversationId,
+        signal: this.#run.signal,
+        confirm: (pending) => answerTo(pending, this.#calls.get(pending.callId)),
+        onStart: ({ id }) => this.#start(executor, this.#calls.get(id)!),
+        onOutcome: (outcome) => this.#record(outcome),
+      });
+    } finally {
+      stopListening();
+    }
+  }
+
+  #relay(event: ToolEvent): void {
+    const run = this.#run;
+    if (event.type !== 'call-progress') return;
+    const { callId, toolName, progress, conversationId } = event;
+    if (conversationId === run.options.conversationId && this.#started.has(callId))
+      run.tell({ type: 'tool-progress', turn: this.#turn, callId, toolName, progress });
+  }
+
+  async #start(executor: ToolExecutor, call: CallRecord): Promise<void> {
+    const run = this.#run;
+    const { callId, toolName } = call;
+    const startedAt = run.engine.clock.now();
+    await run.save(
+      withCall(run.state, callId, { state: 'started', startedAt, ...editedInput(call) }),
     );
-  } finally {
-    stopListening();
+    await claim(run, executor, call);
+    this.#started.add(callId);
+    const input = argumentsOf(call);
+    run.tell({ type: 'tool-started', turn: this.#turn, callId, toolName, input });
+  }
+
+  async #record(outcome: ToolOutcome): Promise<void> {
+    try {
+      if (!this.#staysOpen(outcome)) await this.#settle(outcome);
+    } catch (error) {
+      this.#run.fail(error);
+    }
+  }
+
+  /** Returns true if the outcome says nothing about the call, so that its record doesn't change. */
+  #staysOpen(outcome: ToolOutcome): boolean {
+    const run = this.#run;
+    if (outcome.status !== 'error') return false;
+    const { code, message, callId, attempts } = outcome;
+    if (code === 'ABORTED' && run.signal.aborted) return true;
+    if (this.#started.has(callId)) return false;
+    // The tool didn't run. The call can run when the store is available again.
+    if (code === 'STATE_UNAVAILABLE') run.lost ??= { reason: 'error', error: { code, message } };
+    // If another copy of the session has run the call, that copy records the outcome.
+    return code === 'STATE_UNAVAILABLE' || (code === 'ALREADY_RESOLVED' && attempts === 0);
+  }
+
+  async #settle(outcome: ToolOutcome): Promise<void> {
+    const run = this.#run;
+    const { callId, toolName } = outcome;
+    const call = this.#calls.get(callId)!;
+    const facts = { turn: this.#turn, callId, toolName };
+    if (outcome.status !== 'manual' && outcome.status !== 'approval_required')
+      run.tell({ type: 'tool-completed', ...facts, outcome });
+    const pending = 'pending' in outcome ? outcome.pending : this.#refusedEdit(call, outcome);
+    if (pending !== undefined) {
+      await run.save(withCall(run.state, callId, { state: 'waiting', pending }));
+      run.tell({ type: 'tool-pending', ...facts, pending });
+      return;
+    }
+    const { output, end } = await settledBy(run, call, explained(run, outcome));
+    const settled: CallProgress = { state: 'settled', output, ...editedInput(call) };
+    await run.save(withCall(run.state, callId, { ...settled, ...(end && { end }) }));
+    if (this.#started.has(callId) && outcome.status === 'ok')
+      run.offers.noteFound(call.toolName, outcome.value);
+    run.tell({ type: 'tool-encoded', ...facts, output });
+  }
+
+  /**
+   * Returns what the user is asked again, if the tool's schema rejects arguments from the user. The
+   * model isn't asked.
+   */
+  #refusedEdit({ callId, progress }: CallRecord, outcome: ToolOutcome): Pending | undefined {
+    if (outcome.status !== 'error' || outcome.code !== 'INVALID_INPUT') return undefined;
+    if (progress.state !== 'approved' || progress.input === undefined) return undefined;
+    return this.#started.has(callId) ? undefined : progress.pending;
   }
 }
 
@@ -163,13 +237,6 @@ async function claim(run: ChatRun, executor: ToolExecutor, call: CallRecord): Pr
 function answerTo(asked: PendingApproval, call: CallRecord | undefined): Confirmation {
   if (call?.progress.state !== 'approved') return 'later';
   const { pending: shown, input: edited, grant, by } = call.progress;
-  const factsOf = ({ toolName, rule, reason, definitionDigest, principal }: PendingApproval) => [
-    toolName,
-    rule,
-    reason,
-    definitionDigest,
-    principal ?? null,
-  ];
   const isShown =
     canonicalJson(factsOf(asked)) === canonicalJson(factsOf(shown)) &&
     canonicalJson(asked.input) === canonicalJson(edited === undefined ? shown.input : edited) &&
@@ -177,56 +244,12 @@ function answerTo(asked: PendingApproval, call: CallRecord | undefined): Confirm
     // For arguments that the user changed, there was no preview to compare.
     (edited !== undefined || previewDigestOf(asked) === previewDigestOf(shown));
   if (!isShown) return 'later';
-  const named = by === undefined ? {} : { by };
-  if (grant !== undefined) return { grant, ...named };
+  if (grant !== undefined) return { grant, ...without({ by }) };
   return by === undefined ? true : { by };
 }
 
-/** Records the outcome of a call. */
-async function record(
-  run: ChatRun,
-  turn: number,
-  call: CallRecord,
-  outcome: ToolOutcome,
-  wasStarted: boolean,
-): Promise<void> {
-  if (outcome.status === 'error') {
-    const { code, message } = outcome;
-    if (code === 'ABORTED' && run.signal.aborted) return; // The call's record doesn't change.
-    if (!wasStarted && code === 'STATE_UNAVAILABLE') {
-      // The tool didn't run. The call can run when the store is available again.
-      run.lost ??= { reason: 'error', error: { code, message } };
-      return;
-    }
-    if (!wasStarted && code === 'ALREADY_RESOLVED' && outcome.attempts === 0) return; // Another copy of the session records the outcome.
-  }
-  const { callId, progress } = call;
-  const facts = { turn, callId, toolName: outcome.toolName };
-  const isWaiting = outcome.status === 'manual' || outcome.status === 'approval_required';
-  if (!isWaiting) run.tell({ type: 'tool-completed', ...facts, outcome });
-  // If the schema rejects arguments from the user, asks the user again, and not the model.
-  const isRefusedEdit =
-    outcome.status === 'error' &&
-    outcome.code === 'INVALID_INPUT' &&
-    !wasStarted &&
-    progress.state === 'approved' &&
-    progress.input !== undefined;
-  const pending =
-    isWaiting || outcome.status === 'ask_user'
-      ? outcome.pending
-      : isRefusedEdit
-        ? progress.pending
-        : undefined;
-  if (pending !== undefined) {
-    await run.save(withCall(run.state, callId, { state: 'waiting', pending }));
-    run.tell({ type: 'tool-pending', ...facts, pending });
-    return;
-  }
-  const { output, end } = await settledBy(run, call, explained(run, outcome));
-  const settled: CallProgress = { state: 'settled', output, ...editedInput(call) };
-  await run.save(withCall(run.state, callId, { ...settled, ...(end && { end }) }));
-  if (wasStarted && outcome.status === 'ok') run.offers.noteFound(call.toolName, outcome.value);
-  run.tell({ type: 'tool-encoded', ...facts, output });
+function factsOf({ toolName, rule, reason, definitionDigest, principal }: PendingApproval) {
+  return [toolName, rule, reason, definitionDigest, principal ?? null];
 }
 
 /**
@@ -235,9 +258,8 @@ async function record(
 function explained(run: ChatRun, outcome: ToolOutcome): ToolOutcome {
   if (outcome.status !== 'error' || outcome.code !== 'INVALID_INPUT') return outcome;
   const entry = run.engine.registry.get(outcome.toolName);
-  const isShort = ({ toolName, level }: ChatState['offered'][number]) =>
-    toolName === entry?.name && level !== 'full';
-  if (entry === undefined || !run.state.offered.some(isShort)) return outcome;
+  const shown = run.state.offered.find(({ toolName }) => toolName === entry?.name);
+  if (entry === undefined || shown === undefined || shown.level === 'full') return outcome;
   const { description, inputSchema } = renderTool(entry, 'full');
   return {
     ...outcome,
@@ -246,14 +268,6 @@ function explained(run: ChatRun, outcome: ToolOutcome): ToolOutcome {
 }
 
 async function settledBy(run: ChatRun, call: CallRecord, outcome: ToolOutcome): Promise<Settled> {
-  const failed = (code: Failed['code'], message: string, details?: Failed['details']) =>
-    afterError(run, call, {
-      ...(outcome as Failed),
-      status: 'error',
-      code,
-      message,
-      ...(details && { details }),
-    });
   switch (outcome.status) {
     case 'error': {
       const { haltReason } = outcome;
@@ -262,31 +276,45 @@ async function settledBy(run: ChatRun, call: CallRecord, outcome: ToolOutcome): 
       return isHalt ? { ...haltOf(call, haltReason, null), ...settled } : settled;
     }
     case 'ok':
-    case 'halt': {
-      const reason = outcome.status === 'halt' ? outcome.reason : undefined;
-      if (reason !== undefined && RESERVED_REASONS.has(reason))
-        return failed(
-          'INVALID_RESULT',
-          `${call.toolName} ran, but halted with the reserved reason ${JSON.stringify(reason)}. Halt with another reason.`,
-        );
-      const halt = reason === undefined ? {} : haltOf(call, reason, outcome.value);
-      try {
-        return { ...halt, output: encodeOutcome(outcome, run.engine.encode) };
-      } catch (error) {
-        // The tool ran, but its value can't be shown to the model.
-        if (!isToolError(error)) throw error;
-        return { ...halt, ...(await failed(error.code, error.message, error.details)) };
-      }
-    }
+      return encodedOr(run, call, outcome);
+    case 'halt':
+      if (!RESERVED_REASONS.has(outcome.reason))
+        return {
+          ...haltOf(call, outcome.reason, outcome.value),
+          ...(await encodedOr(run, call, outcome)),
+        };
+      return afterError(run, call, {
+        ...outcome,
+        status: 'error',
+        code: 'INVALID_RESULT',
+        message: `${call.toolName} ran, but halted with the reserved reason ${JSON.stringify(outcome.reason)}. Halt with another reason.`,
+      });
     default:
       return { output: deniedOutput(readOutcome(outcome).text) };
   }
 }
 
-function haltOf({ callId }: CallRecord, haltedReason: string, given: unknown) {
+/** Returns a result as the model reads it, or the decision about a result that can't be shown. */
+async function encodedOr(run: ChatRun, call: CallRecord, outcome: Ran): Promise<Settled> {
+  try {
+    return { output: encodeOutcome(outcome, run.engine.encode) };
+  } catch (error) {
+    if (!isToolError(error)) throw error;
+    const { code, message, details } = error;
+    return afterError(run, call, {
+      ...outcome,
+      status: 'error',
+      code,
+      message,
+      ...without({ details }),
+    });
+  }
+}
+
+function haltOf({ callId }: CallRecord, haltedReason: string, haltValue: unknown) {
   let value: Json = null;
   try {
-    value = cloneMessage((given ?? null) as Json, 'the value of a halt', 'INVALID_RESULT');
+    value = cloneMessage((haltValue ?? null) as Json, 'the value of a halt', 'INVALID_RESULT');
   } catch {
     // The value is dropped, and the model gets only the reason.
   }
@@ -298,36 +326,37 @@ function haltOf({ callId }: CallRecord, haltedReason: string, given: unknown) {
  * unknown value, the run ends.
  */
 async function afterError(run: ChatRun, call: CallRecord, outcome: Failed): Promise<Settled> {
-  const { onToolError, encode } = run.engine;
-  const { callId, toolName: name } = call;
-  const { message } = outcome;
   const output = errorOutput(readOutcome(outcome).text);
-  const end = (error: string) => ({
-    output,
-    end: { reason: 'tool_error', callId, error } as const,
-  });
-  let decision: unknown = onToolError;
-  if (typeof onToolError === 'function')
-    try {
-      const asked = onToolError({ id: callId, name, input: argumentsOf(call) }, outcome);
-      decision = await untilAborted(Promise.resolve(asked), run.signal, 'onToolError');
-    } catch (error) {
-      // If the caller aborted, nobody waits for the decision. The tool's result stays on record.
-      return run.signal.aborted
-        ? { output }
-        : end(`${message}\nonToolError failed: ${publicMessage(error)}`);
-    }
-  if (decision === 'continue') return { output };
-  if (decision === 'halt') return end(message);
-  if (!isPlainObject(decision) || !Object.hasOwn(decision, 'continue'))
-    return end(
-      `${message}\nExpected onToolError to return "continue", "halt" or { continue: value }, got ${describeValue(decision)}.`,
-    );
-  const given = decision['continue'];
-  const result = isToolResult(given) && given.status === 'ok' ? given : { value: given };
+  let error = outcome.message;
   try {
-    return { output: encodeOutcome({ ...outcome, status: 'ok', ...result }, encode) };
+    const decision = await decisionAbout(run, call, outcome);
+    if (decision === 'continue') return { output };
+    if (isPlainObject(decision) && Object.hasOwn(decision, 'continue'))
+      return { output: outputInstead(run, outcome, decision['continue']) };
+    if (decision !== 'halt')
+      error += `\nExpected onToolError to return "continue", "halt" or { continue: value }, got ${describeValue(decision)}.`;
+  } catch (thrown) {
+    // If the caller aborted, nobody waits for the decision. The tool's result stays on record.
+    if (run.signal.aborted) return { output };
+    error += `\nonToolError failed: ${publicMessage(thrown)}`;
+  }
+  return { output, end: { reason: 'tool_error', callId: call.callId, error } };
+}
+
+async function decisionAbout(run: ChatRun, call: CallRecord, outcome: Failed): Promise<unknown> {
+  const { onToolError } = run.engine;
+  if (typeof onToolError !== 'function') return onToolError;
+  const { callId: id, toolName: name } = call;
+  const asked = onToolError({ id, name, input: argumentsOf(call) }, outcome);
+  return untilAborted(Promise.resolve(asked), run.signal, 'onToolError');
+}
+
+/** Returns the value that the model reads instead of the error. */
+function outputInstead(run: ChatRun, outcome: Failed, value: unknown): ToolOutput {
+  const result = isToolResult(value) && value.status === 'ok' ? value : { value };
+  try {
+    return encodeOutcome({ ...outcome, status: 'ok', ...result }, run.engine.encode);
   } catch (error) {
-    return { output: errorOutput((error as ToolError).message) };
+    return errorOutput((error as ToolError).message);
   }
 }

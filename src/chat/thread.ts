@@ -123,15 +123,18 @@ export function withUniqueIds(message: unknown, taken: Set<unknown>): unknown {
   const renamed = new Map<unknown, string>();
   const content = message['content'].map((part: unknown) => {
     if (!isPlainObject(part)) return part;
-    const { type, toolCallId: given, providerExecuted } = part;
-    if (type === 'tool-result' && renamed.has(given))
-      return { ...part, toolCallId: renamed.get(given) };
+    const { type, toolCallId: writtenId, providerExecuted } = part;
+    if (type === 'tool-result' && renamed.has(writtenId))
+      return { ...part, toolCallId: renamed.get(writtenId) };
     if (type !== 'tool-call') return part;
-    const base = typeof given === 'string' && given !== '' && given.length <= 256 ? given : 'call';
+    const base =
+      typeof writtenId === 'string' && writtenId !== '' && writtenId.length <= 256
+        ? writtenId
+        : 'call';
     let toolCallId = base;
     for (let copy = 2; taken.has(toolCallId); copy += 1) toolCallId = `${base}-${copy}`;
     taken.add(toolCallId);
-    if (providerExecuted === true) renamed.set(given, toolCallId);
+    if (providerExecuted === true) renamed.set(writtenId, toolCallId);
     return { ...part, toolCallId };
   });
   return { ...message, content };
@@ -187,10 +190,10 @@ interface Thread {
  * @throws ToolError `INVALID_ARGUMENT` listing every invalid message, `UNKNOWN_CALL` for a result
  * without a call, and `ALREADY_RESOLVED` for two different results of one call.
  */
-function readThread(given: unknown): Thread {
-  if (!Array.isArray(given)) throw invalidArgument('messages as a list', given);
+function readThread(thread: unknown): Thread {
+  if (!Array.isArray(thread)) throw invalidArgument('messages as a list', thread);
   // Uses this copy instead of zod's, which would lose an argument named `__proto__`.
-  const copy = given.map((message: unknown, at) =>
+  const copy = thread.map((message: unknown, at) =>
     cloneMessage(message, `messages[${at}]`, 'INVALID_ARGUMENT'),
   ) as readonly ChatMessage[];
   const parsed = messageSchema.array().safeParse(copy);
@@ -258,8 +261,8 @@ function inOrderOf(
  * Returns messages in the form that models accept. @throws ToolError `OPEN_TOOL_CALLS` for a call
  * without a result, and the errors of `readThread`.
  */
-export function closedMessages(given: unknown): readonly ChatMessage[] {
-  const { messages, open } = readThread(given);
+export function closedMessages(thread: unknown): readonly ChatMessage[] {
+  const { messages, open } = readThread(thread);
   assertAnswered(open);
   return messages;
 }

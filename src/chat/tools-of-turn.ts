@@ -107,53 +107,65 @@ export class ToolOffers {
    * the selection.
    */
   async next(state: ChatState, index: number): Promise<Offer> {
-    const { registry, selectTools: select, toolChoice } = this.#engine;
     for (const message of state.messages)
       if (message.role === 'tool')
         for (const { toolName, output } of message.content)
           if (output.type === 'json') this.noteFound(toolName, output.value);
+    const { registry, selectTools: select } = this.#engine;
     const isAllowed = typeof select === 'object' ? permissionOf(registry, select) : isAvailable;
-    const entryOf = (name: string) => registry.get(name);
-    const before = state.offered.flatMap(({ toolName, level }) => {
-      const entry = entryOf(toolName);
-      return entry?.name === toolName && isAllowed(entry) ? [shown(entry, level)] : [];
-    });
+    const before = this.#shownBefore(state, isAllowed);
     const chosen = await this.#choose(state, index, before, isAllowed);
-    const found = [...this.#found].flatMap((name) => entryOf(name) ?? []).filter(isAllowed);
     const tools = new Map<string, OfferedTool>();
-    const add = (tool: OfferedTool) => tools.has(tool.toolName) || tools.set(tool.toolName, tool);
-    if (this.#search !== undefined) add(shown(this.#search.entry, 'full'));
-    [...chosen, ...found.map((entry) => shown(entry))].forEach(add);
+    if (this.#search !== undefined) add(tools, shown(this.#search.entry, 'full'));
+    for (const tool of chosen) add(tools, tool);
+    for (const name of this.#found) {
+      const entry = registry.get(name);
+      if (entry !== undefined && isAllowed(entry)) add(tools, shown(entry));
+    }
     this.#hasOffered = true;
-    if (typeof toolChoice === 'string') return { tools: [...tools.values()] };
-    const forced = tools.get(toolChoice.toolName) ? toolChoice.toolName : undefined;
-    const entry = entryOf(toolChoice.toolName);
-    if (entry === undefined && forced === undefined)
+    const forced = this.#force(tools);
+    return { tools: [...tools.values()], ...without({ forced }) };
+  }
+
+  /** Returns the tools of earlier turns that are still allowed. */
+  #shownBefore({ offered }: ChatState, isAllowed: Allows): readonly OfferedTool[] {
+    const tools: OfferedTool[] = [];
+    for (const { toolName, level } of offered) {
+      const entry = this.#engine.registry.get(toolName);
+      if (entry?.name === toolName && isAllowed(entry)) tools.push(shown(entry, level));
+    }
+    return tools;
+  }
+
+  /** Returns the name of the tool that the model must call, and shows its full definition. */
+  #force(tools: Map<string, OfferedTool>): string | undefined {
+    const { registry, toolChoice } = this.#engine;
+    if (typeof toolChoice === 'string') return undefined;
+    const entry = registry.get(toolChoice.toolName);
+    if (entry !== undefined) tools.set(entry.name, shown(entry, 'full'));
+    else if (!tools.has(toolChoice.toolName))
       throw new ToolError(
         'TOOL_NOT_FOUND',
         `There is no tool ${describeValue(toolChoice.toolName)}. Use the name of a registered tool in toolChoice.`,
       );
-    // Shows the full definition, because the model has to call this tool.
-    if (entry !== undefined) tools.set(entry.name, shown(entry, 'full'));
-    return { tools: [...tools.values()], forced: entry?.name ?? forced! };
+    return entry?.name ?? toolChoice.toolName;
   }
 
   async #choose(
     { offered, messages }: ChatState,
     index: number,
     before: readonly OfferedTool[],
-    isAllowed: (entry: ToolEntry) => boolean,
+    isAllowed: Allows,
   ): Promise<readonly OfferedTool[]> {
     const { registry, selectTools: select } = this.#engine;
     const text = lastRequest(messages);
-    const asPrevious = (tools: readonly object[]) => ({ tools }) as unknown as Selection;
     if (select === undefined)
       return [...before, ...[...registry].filter(isAllowed).map((entry) => shown(entry))];
     if (typeof select === 'function') {
-      const previous = offered.length === 0 ? undefined : asPrevious(offered);
+      const previous = asSelection(offered);
       return (await select({ index, text, messages, previous })).tools;
     }
-    const previous = before.length === 0 ? {} : { previous: asPrevious(before) };
+    const previous = without({ previous: asSelection(before) });
     const { tools, error } = selectTools(registry, { ...select, text, ...previous });
     if (error !== undefined && before.length === 0) throw error;
     // Omits tools that only fill the remaining space, because they would keep their place for the
@@ -163,6 +175,17 @@ export class ToolOffers {
       ...tools.filter(({ reason }) => reason !== 'high_priority' && reason !== 'weak_match'),
     ];
   }
+}
+
+type Allows = (entry: ToolEntry) => boolean;
+
+/** Returns the tools of earlier turns in the form of a selection, or `undefined` if there are none. */
+function asSelection(tools: readonly object[]): Selection | undefined {
+  return tools.length === 0 ? undefined : ({ tools } as unknown as Selection);
+}
+
+function add(tools: Map<string, OfferedTool>, tool: OfferedTool): void {
+  if (!tools.has(tool.toolName)) tools.set(tool.toolName, tool);
 }
 
 function isSearch({ metadata }: ToolEntry): boolean {
@@ -176,7 +199,7 @@ function shown(entry: ToolEntry, level: SchemaLevel = highestLevel(entry)): Offe
 function permissionOf(
   registry: ToolMetadataRegistry,
   select: Omit<SelectionRequest, 'text' | 'previous'>,
-): (entry: ToolEntry) => boolean {
+): Allows {
   const refusalOf = compilePermission(registry, limitsOf(select));
   return (entry) => refusalOf(entry) === undefined;
 }

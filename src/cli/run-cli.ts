@@ -1,9 +1,9 @@
 import { Command as Program, CommanderError } from 'commander';
 import packageJson from '../../package.json' with { type: 'json' };
 import { isToolError } from '../core/errors.js';
-import type { ImportOptions } from '../load/import-modules.js';
+import type { ModuleOptions } from '../load/import-modules.js';
 import type { Command, Context } from './command/command.js';
-import { defineCommand, valuesOf } from './command/define-command.js';
+import { defineCommand, optionValuesOf } from './command/define-command.js';
 import { EXIT } from './terminal/exit-codes.js';
 import { LONGEST_LINE } from './terminal/table.js';
 import { plainJson, report, type Dialog, type Terminal } from './terminal/terminal.js';
@@ -145,7 +145,7 @@ export async function runCli(
   args: readonly string[],
   terminal: Dialog,
   cwd: string,
-  imports: ImportOptions = {},
+  imports: ModuleOptions = {},
 ): Promise<number> {
   const line = new CommandLine({ terminal, cwd, imports }, args[0]?.startsWith('-') !== false);
   try {
@@ -216,7 +216,7 @@ class CommandLine {
     this.current = current;
     defineCommand(program, current);
     program.action(async () => {
-      const options = valuesOf(program, current.options) as { readonly json: boolean };
+      const options = optionValuesOf(program, current.options) as { readonly json: boolean };
       const context = { ...this.place, options, words: program.args };
       this.#code = (await current.run(context)) ?? EXIT.ok;
     });

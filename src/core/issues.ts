@@ -269,19 +269,19 @@ const OTHER_NAMES: ReadonlyMap<string, string> = new Map([
 ]);
 
 /** Returns the message for an unknown option, with the closest name or a list of all names. */
-export function unknownOption(given: string, known: readonly string[]): string {
-  const begun = known
-    .filter((name) => name.startsWith(given) || name === OTHER_NAMES.get(given))
+export function unknownOption(option: string, options: readonly string[]): string {
+  const begun = options
+    .filter((name) => name.startsWith(option) || name === OTHER_NAMES.get(option))
     .sort((one, other) => one.length - other.length);
   const close =
-    begun.length > 0 && begun.length <= 4 ? begun : suggestNames(given, known).slice(0, 1);
+    begun.length > 0 && begun.length <= 4 ? begun : suggestNames(option, options).slice(0, 1);
   const advice =
     close.length > 0
       ? `Did you mean ${close.map((name) => JSON.stringify(name)).join(' or ')}?`
-      : known.length > 0 && known.length <= MOST_NAMED
-        ? `Known options: ${known.join(', ')}.`
+      : options.length > 0 && options.length <= MOST_NAMED
+        ? `Known options: ${options.join(', ')}.`
         : undefined;
-  return expectedGot('a known option', describeValue(given), advice);
+  return expectedGot('a known option', describeValue(option), advice);
 }
 
 /** Words that people use instead of an enum's values. */
@@ -298,14 +298,14 @@ const MEANT: ReadonlyMap<string, string> = new Map([
 ]);
 
 /** Returns the known value that was probably meant, ignoring case and punctuation. */
-export function suggestValue(given: unknown, known: readonly unknown[]): string | undefined {
+export function suggestValue(written: unknown, allowed: readonly unknown[]): string | undefined {
   const letters = (text: string) => text.toLowerCase().replace(/[^a-z]/g, '');
-  if (typeof given !== 'string' || letters(given) === '') return undefined;
-  const words = [letters(given), letters(MEANT.get(letters(given)) ?? given)];
-  const names = known.filter((name) => typeof name === 'string');
+  if (typeof written !== 'string' || letters(written) === '') return undefined;
+  const words = [letters(written), letters(MEANT.get(letters(written)) ?? written)];
+  const names = allowed.filter((name) => typeof name === 'string');
   return (
     names.find((name) => words.includes(letters(name))) ??
-    suggestNames(given.toLowerCase(), names)[0]
+    suggestNames(written.toLowerCase(), names)[0]
   );
 }
 
@@ -315,7 +315,7 @@ function didYouMean(value: unknown): string | undefined {
 
 /** Returns the error for a value that isn't in an enum, with the closest value as a suggestion. */
 export function unknownValue(
-  given: unknown,
+  written: unknown,
   allowed: Readonly<Record<string, string | number>>,
 ): ToolError {
   // A numbered value can also be written as its name, in lowercase.
@@ -324,8 +324,8 @@ export function unknownValue(
   );
   const numbers = Object.values(allowed).filter((value) => typeof value === 'number');
   const values = [...names, ...numbers].map((value) => JSON.stringify(value));
-  const meant = suggestValue(given, names);
-  return invalidArgument(`one of ${values.join(', ')}`, given, didYouMean(meant));
+  const meant = suggestValue(written, names);
+  return invalidArgument(`one of ${values.join(', ')}`, written, didYouMean(meant));
 }
 
 /** The maximum length of names for which suggestions are made. */
@@ -339,9 +339,9 @@ const MOST_COMPARED = 500;
 const LENGTH_DIFFERENCE = 4;
 
 /** Returns up to three known names that are similar to `asked`, best match first. */
-export function suggestNames(asked: string, known: readonly string[]): readonly string[] {
+export function suggestNames(asked: string, names: readonly string[]): readonly string[] {
   if (asked.length > LONGEST) return [];
-  const candidates = known
+  const candidates = names
     .filter(
       (name) => Math.abs(name.length - asked.length) <= LENGTH_DIFFERENCE || name.includes(asked),
     )

@@ -23,26 +23,26 @@ export function checkOptions<S extends z.ZodType>(
 ): Readonly<z.output<S>> {
   const schema = typeof declaration === 'function' ? declaration() : declaration;
   const header = `Invalid ${what}`;
-  const given = options === undefined ? {} : options;
+  const values = options === undefined ? {} : options;
   // A class instance can have members that were never meant as options.
-  if (!isPlainObject(given))
+  if (!isPlainObject(values))
     throw refusal(header, [
       {
         path: [],
         message: expectedGot(
           'a plain object',
-          instanceOf(given) ?? describeValue(given),
-          isPromise(given) ? AWAIT : wrapIn(schema, given),
+          instanceOf(values) ?? describeValue(values),
+          isPromise(values) ? AWAIT : wrapIn(schema, values),
         ),
       },
     ]);
-  const parsed = schema.safeParse(given);
+  const parsed = schema.safeParse(values);
   if (parsed.success) return Object.freeze(parsed.data);
   // Parses again to get better messages.
   // A custom error map makes every check ten times slower, so only failed checks use it.
   throw refusal(
     header,
-    toIssues(schema.safeParse(given, { error: knownKeys }).error ?? parsed.error, given),
+    toIssues(schema.safeParse(values, { error: knownKeys }).error ?? parsed.error, values),
   );
 }
 
@@ -58,12 +58,12 @@ export function once<T>(make: () => T): () => T {
 }
 
 /** Returns advice for a value that was passed directly instead of in an options object. */
-function wrapIn(schema: z.ZodType, given: unknown): string | undefined {
+function wrapIn(schema: z.ZodType, values: unknown): string | undefined {
   const fields = schema instanceof z.ZodObject ? Object.keys(schema.shape) : [];
-  if (typeof given === 'string' && fields.includes('text')) return 'Write { text: … }.';
-  if (isObject(given) && fields.includes('executor') && 'executeAll' in given)
+  if (typeof values === 'string' && fields.includes('text')) return 'Write { text: … }.';
+  if (isObject(values) && fields.includes('executor') && 'executeAll' in values)
     return 'Write { executor }.';
-  return isObject(given) && fields.includes('registry') && 'registerAll' in given
+  return isObject(values) && fields.includes('registry') && 'registerAll' in values
     ? 'Write { registry }.'
     : undefined;
 }

@@ -63,10 +63,10 @@ const makeSchema = () =>
  * Returns a preview as users see it: truncated, with hidden characters replaced by codes. Returns
  * `undefined` for a value that isn't a preview.
  */
-export function readPreview(given: unknown): Preview | undefined {
+export function readPreview(preview: unknown): Preview | undefined {
   try {
     const read = (schema ??= makeSchema()).safeParse(
-      typeof given === 'string' ? { summary: given } : cloneFrozen(given),
+      typeof preview === 'string' ? { summary: preview } : cloneFrozen(preview),
     );
     return read.success ? (cloneFrozen(read.data) as Preview) : undefined;
   } catch {

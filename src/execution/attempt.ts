@@ -14,7 +14,7 @@ import type { ToolContext } from '../tool/tool-options.js';
 import { isAroundError, runAround, type AroundStack } from './around.js';
 import type { AcceptedCall } from './call-judge.js';
 import type { ExecutorFrame } from './executor-options.js';
-import type { Place, Places } from './places.js';
+import type { CallPlace, Places } from './places.js';
 import type { ApprovedCall, RunningCall } from './running-call.js';
 import { aborted, withDeadline, type Settled, type Stop } from './with-deadline.js';
 
@@ -26,7 +26,7 @@ const RETRY_CAP_MS = 2_000;
 export interface StartingCall extends AcceptedCall {
   readonly approved: ApprovedCall | undefined;
   readonly arounds: AroundStack;
-  readonly place: Place;
+  readonly place: CallPlace;
 }
 
 /** The parts of the executor that attempts use. */
@@ -44,7 +44,7 @@ type Ended = Extract<Settled<unknown>, { kind: 'returned' | 'threw' }>;
  * The work of one call, from its start until nothing of it runs any more: the tool's function or
  * its providers, inside the wrappers, with retries, within the time limit.
  */
-export class Attempt {
+export class CallAttempt {
   readonly #tools: AttemptTools;
   readonly #run: RunningCall;
   readonly #call: StartingCall;

@@ -83,7 +83,7 @@ export class CallJudge {
     const { name, input } = run.call;
     const entry = this.#frame.registry.get(name);
     if (entry === undefined) {
-      refuse(refusal('unknown-tool', 'there is no tool with this name'));
+      refuse(denial('unknown-tool', 'there is no tool with this name'));
       throw unknownTool(name, this.#frame);
     }
     run.toolName = entry.name;
@@ -171,12 +171,12 @@ function accepted(
   refuse: (decision: Decision) => void,
 ): AcceptedCall {
   if (check.ok) return { entry, raw: check.raw, input: check.value };
-  refuse({ ...refusal('invalid-input', 'the input was refused'), danger: entry.dangerLevel });
+  refuse({ ...denial('invalid-input', 'the input was refused'), danger: entry.dangerLevel });
   throw check.error;
 }
 
 /** Returns the decision to deny a call without asking a policy. */
-export function refusal(rule: string, reason: string): Decision {
+export function denial(rule: string, reason: string): Decision {
   return { verdict: 'deny', rule, reason, danger: DangerLevel.CRITICAL };
 }
 
@@ -216,7 +216,7 @@ function askPolicy(
       ? decisionOf(answer.then(readDecision), clock, signal, call.name)
       : readDecision(answer);
   } catch {
-    return refusal('policy-error', 'the policy failed');
+    return denial('policy-error', 'the policy failed');
   }
 }
 
@@ -230,7 +230,7 @@ async function decisionOf(
   const settled = await withDeadline(() => answer, limits);
   if (settled.kind === 'aborted') throw aborted(toolName);
   if (settled.kind === 'returned') return settled.value;
-  return refusal(
+  return denial(
     'policy-error',
     settled.kind === 'threw'
       ? 'the policy failed'
@@ -245,7 +245,7 @@ function readDecision(value: unknown): Decision {
     typeof rule === 'string' &&
     DANGER_LEVELS.includes(danger as DangerLevel)
     ? (value as Decision)
-    : refusal('policy-error', "the policy didn't return a decision");
+    : denial('policy-error', "the policy didn't return a decision");
 }
 
 /**
@@ -280,7 +280,7 @@ export async function decideCall(
     assertCall(given);
   } catch (error) {
     const { message } = failure(error);
-    return { run, decided: end(refusal('invalid-options', message), message) };
+    return { run, decided: end(denial('invalid-options', message), message) };
   }
   let refused: string | undefined;
   let call: AcceptedCall;
@@ -289,7 +289,7 @@ export async function decideCall(
   } catch (error) {
     refused = failure(error).message;
     const entry = frame.registry.get(own.name);
-    if (entry === undefined) return { run, decided: end(refusal('unknown-tool', refused)) };
+    if (entry === undefined) return { run, decided: end(denial('unknown-tool', refused)) };
     // Continues without a valid input, because the caller also wants the policy's decision.
     call = { entry, raw: null, input: own.input };
   }

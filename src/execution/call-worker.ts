@@ -6,7 +6,7 @@ import { requireRoutingOptions } from '../providers/router-options.js';
 import type { OutcomeBody } from '../safety/calls.js';
 import { renewedTool, type ToolEntry } from '../tool/tool-definition.js';
 import { isAroundError } from './around.js';
-import { Attempt, type AttemptTools, type StartingCall } from './attempt.js';
+import { CallAttempt, type AttemptTools, type StartingCall } from './attempt.js';
 import type { ExecutorFrame } from './executor-options.js';
 import type { Places } from './places.js';
 import { aroundFailure, failure, readResult, thrownFailure } from './read-result.js';
@@ -70,7 +70,7 @@ export class CallWorker {
     let isAroundsOwn = false;
     try {
       const router = this.isRouted(entry) ? this.#routerFor(entry) : undefined;
-      const ended = await new Attempt(this.#tools, run, call, router).settle();
+      const ended = await new CallAttempt(this.#tools, run, call, router).settle();
       if (ended.kind === 'threw') {
         this.#renew(entry, ended.error);
         body = thrownFailure(ended.error, entry.name, exposeErrors);

@@ -25,7 +25,7 @@ interface PlaceLimits {
 }
 
 /** A slot for a running call. Each slot counts toward the total limit and the tool's limit. */
-export interface Place {
+export interface CallPlace {
   readonly toolName: string;
   /** The abandoned call, if it was answered before its work finished. */
   abandoned?: AbandonedCall;
@@ -34,7 +34,7 @@ export interface Place {
 
 interface Waiting {
   readonly entry: ToolEntry;
-  readonly enter: (place: Place) => void;
+  readonly enter: (place: CallPlace) => void;
 }
 
 /**
@@ -49,7 +49,7 @@ export class Places {
   readonly #limits: PlaceLimits;
   readonly #ofTool = new Map<string, number>();
   readonly #waiting = new Set<Waiting>();
-  readonly #abandoned = new Set<Place>();
+  readonly #abandoned = new Set<CallPlace>();
   #taken = 0;
 
   constructor(limits: PlaceLimits) {
@@ -64,7 +64,7 @@ export class Places {
   async within<T>(
     entry: ToolEntry,
     signal: AbortSignal | undefined,
-    work: (place: Place) => T | Promise<T>,
+    work: (place: CallPlace) => T | Promise<T>,
   ): Promise<T> {
     const place = this.#fits(entry) ? this.#take(entry) : await this.#wait(entry, signal);
     try {
@@ -79,7 +79,7 @@ export class Places {
    * has finished.
    */
   abandon(
-    place: Place,
+    place: CallPlace,
     whose: Omit<AbandonedCall, 'toolName' | 'since'>,
     { allowParallel, accessMode }: Pick<ToolEntry, 'allowParallel' | 'accessMode'>,
   ): void {
@@ -89,7 +89,7 @@ export class Places {
     if (allowParallel && !isWriting(accessMode)) this.#leave(place);
   }
 
-  ended(place: Place): void {
+  ended(place: CallPlace): void {
     if (this.#abandoned.delete(place)) this.#leave(place);
   }
 
@@ -125,13 +125,13 @@ export class Places {
     return this.#taken < maxConcurrent && (this.#ofTool.get(name) ?? 0) < most;
   }
 
-  #take({ name }: ToolEntry): Place {
+  #take({ name }: ToolEntry): CallPlace {
     this.#taken++;
     this.#ofTool.set(name, (this.#ofTool.get(name) ?? 0) + 1);
     return { toolName: name, isFree: false };
   }
 
-  #leave(place: Place): void {
+  #leave(place: CallPlace): void {
     if (place.isFree) return;
     place.isFree = true;
     this.#taken--;
@@ -146,14 +146,14 @@ export class Places {
     }
   }
 
-  async #wait(entry: ToolEntry, signal: AbortSignal | undefined): Promise<Place> {
+  async #wait(entry: ToolEntry, signal: AbortSignal | undefined): Promise<CallPlace> {
     const { name, timeoutMs = this.#limits.timeoutMs } = entry;
     let waiting: Waiting | undefined;
-    let taken: Place | undefined;
+    let taken: CallPlace | undefined;
     const waited = await withDeadline(
       () =>
-        new Promise<Place>((resolve) => {
-          const enter = (place: Place) => resolve((taken = place));
+        new Promise<CallPlace>((resolve) => {
+          const enter = (place: CallPlace) => resolve((taken = place));
           this.#waiting.add((waiting = { entry, enter }));
         }),
       { clock: this.#limits.clock, timeoutMs, signal },

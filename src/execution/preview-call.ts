@@ -1,7 +1,7 @@
 import type { Clock } from '../core/clock.js';
 import { readPreview, type Shown } from '../core/preview.js';
 import type { ToolEntry } from '../tool/tool-definition.js';
-import type { Place, Places } from './places.js';
+import type { CallPlace, Places } from './places.js';
 import type { RunningCall } from './running-call.js';
 import { aborted, withDeadline } from './with-deadline.js';
 
@@ -25,7 +25,7 @@ export async function previewOf(
   places: Places,
   run: RunningCall,
   { entry, input }: { readonly entry: ToolEntry; readonly input: unknown },
-  place?: Place,
+  place?: CallPlace,
 ): Promise<Shown> {
   const { preview } = entry;
   if (preview === undefined) return {};
@@ -34,7 +34,7 @@ export async function previewOf(
       previewOf(clock, places, run, { entry, input }, own),
     );
   let isRunning = true;
-  let kept: Place | undefined;
+  let kept: CallPlace | undefined;
   const settled = await withDeadline<unknown>(
     async (stop) => {
       try {

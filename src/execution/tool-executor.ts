@@ -37,7 +37,7 @@ import {
   assertUsable,
   CallJudge,
   decideCall,
-  refusal,
+  denial,
   type AcceptedCall,
   type DecidedCall,
   type Judged,
@@ -56,7 +56,7 @@ import {
   type ToolExecutorOptions,
 } from './executor-options.js';
 import { planCalls } from './plan-calls.js';
-import { Places, type AbandonedCall, type Place } from './places.js';
+import { Places, type AbandonedCall, type CallPlace } from './places.js';
 import type { ExecutionPlan, PlannableCall } from './plan-execution.js';
 import { previewOf } from './preview-call.js';
 import { assertCall, readCall, readCalls, readOptions } from './read-call.js';
@@ -176,7 +176,7 @@ export class ToolExecutor {
       );
     } catch (error) {
       run = new RunningCall(own, NO_OPTIONS, this.#frame);
-      run.tellDecision(refusal('invalid-options', 'the call or its options were refused'));
+      run.tellDecision(denial('invalid-options', 'the call or its options were refused'));
       return run.settle(failure(error));
     }
     const { telemetry } = this.#frame;
@@ -304,7 +304,7 @@ export class ToolExecutor {
     return { status: 'approval_required', pending };
   }
 
-  #preview(run: RunningCall, call: AcceptedCall, place?: Place): Promise<Shown> {
+  #preview(run: RunningCall, call: AcceptedCall, place?: CallPlace): Promise<Shown> {
     return previewOf(this.#frame.clock, this.#places, run, call, place);
   }
 

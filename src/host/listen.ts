@@ -10,7 +10,7 @@ import type { Socket } from 'node:net';
 import { ToolError } from '../core/errors.js';
 import { describeValue } from '../core/plain-data.js';
 import { authorityHost, isLoopback, isWildcard } from './addresses.js';
-import { refusal, type Refusal } from './request-guard.js';
+import { refusedRequest, type Refusal } from './request-guard.js';
 
 /** Limits on connections. Node's own limits are several minutes or don't exist. */
 const LIMITS = Object.freeze({
@@ -88,12 +88,12 @@ export async function listen({
       errorHandler: (error) =>
         refuse(
           error instanceof RequestError
-            ? refusal(
+            ? refusedRequest(
                 400,
                 'INVALID_ARGUMENT',
                 'The request has an invalid address or host. Send a valid request line and Host header.',
               )
-            : refusal(
+            : refusedRequest(
                 500,
                 'INTERNAL_ERROR',
                 'The server failed to answer this request. The server is still running.',

@@ -94,7 +94,7 @@ export function createGuard({
     const host = headers.get('host') ?? urlHost; // A request made inside the program has no Host header.
     // A request line with a full URL contains a host too.
     if (!isAllowed(host) || !isAllowed(urlHost)) {
-      return refusal(
+      return refusedRequest(
         403,
         'HOST_NOT_ALLOWED',
         `The host ${describeValue(host)} isn't allowed. Add it to allowedHosts (on the command line: --allowed-host).`,
@@ -102,7 +102,7 @@ export function createGuard({
     }
     const origin = headers.get('origin');
     if (origin !== null && !isOriginAllowed(origin, host, origins)) {
-      return refusal(
+      return refusedRequest(
         403,
         'ORIGIN_NOT_ALLOWED',
         `Requests from the origin ${describeValue(origin)} aren't allowed. Add it to allowedOrigins.`,
@@ -154,7 +154,7 @@ export function bearerTokens(tokens: readonly NamedToken[], now: () => number): 
     if (given !== undefined && found !== undefined && !isExpired)
       return { ok: true, operator: found.name, roles: found.roles ?? ['view'] };
     const got = given === undefined ? 'none' : isExpired ? 'an expired token' : 'a different token';
-    return refusal(
+    return refusedRequest(
       401,
       'UNAUTHORIZED',
       `Expected \`Authorization: Bearer\` with this server's token, got ${got}. Send the token that the server was started with.`,
@@ -173,7 +173,7 @@ export function bearerOf({ headers }: Pick<GuardedRequest, 'headers'>): string |
   return /^Bearer +(\S+)$/i.exec(headers.get('authorization') ?? '')?.[1];
 }
 
-export function refusal(
+export function refusedRequest(
   status: number,
   code: Refusal['code'],
   message: string,

@@ -1,6 +1,11 @@
 import { z } from 'zod';
 import { aFunction, text } from '../core/options.js';
-import { bearerOf, refusal, type Authenticate, type GuardedRequest } from './request-guard.js';
+import {
+  bearerOf,
+  refusedRequest,
+  type Authenticate,
+  type GuardedRequest,
+} from './request-guard.js';
 
 /** The result of verifying a token: its owner and scopes. */
 interface VerifiedToken {
@@ -101,7 +106,7 @@ export function createVerifiedTokens(
     async authenticate(request) {
       const token = bearerOf(request);
       const refused = (got: string, error = '') =>
-        refusal(
+        refusedRequest(
           401,
           'UNAUTHORIZED',
           `Expected \`Authorization: Bearer\` with a token for this server, got ${got}. Get a token from an authorization server listed in the metadata.`,
@@ -116,7 +121,7 @@ export function createVerifiedTokens(
         const { principal, scopes: granted = [] } = VERIFIED.parse(answer);
         return { ok: true, principal, scopes: Object.freeze([...granted]) };
       } catch {
-        return refusal(
+        return refusedRequest(
           503,
           'INTERNAL_ERROR',
           "The server couldn't verify the token. Try again later.",

@@ -6,7 +6,7 @@ import { DIALECT, modernSchema } from './modern-schema.js';
 import {
   SchemaDocument,
   SUBSCHEMAS,
-  type Path,
+  type SchemaPath,
   type Plain,
   type Resource,
 } from './schema-document.js';
@@ -98,7 +98,7 @@ interface CompiledJsonSchema {
 }
 
 interface UncheckedPattern {
-  readonly path: Path;
+  readonly path: SchemaPath;
   readonly pattern: string;
 }
 
@@ -340,13 +340,13 @@ class Builder {
     return { root, refused: this.#refused, unchecked: [...this.#unchecked.values()] };
   }
 
-  #refuse(path: Path, expected: string, value: unknown, advice?: string): undefined {
+  #refuse(path: SchemaPath, expected: string, value: unknown, advice?: string): undefined {
     if (this.#refused.length < MAX_REFUSED)
       this.#refused.push({ path, message: expectedGot(expected, describeValue(value), advice) });
   }
 
   /** Returns a schema's node. The node's checks are added later. */
-  #node(source: Json, path: Path, home: Resource): SchemaNode {
+  #node(source: Json, path: SchemaPath, home: Resource): SchemaNode {
     const known = this.#nodes.get(source as object);
     if (known !== undefined) return known;
     const node: SchemaNode = { checks: [], late: [], inPlace: [], isFalse: source === false };
@@ -359,7 +359,7 @@ class Builder {
     return node;
   }
 
-  #fill(node: SchemaNode, source: Plain, path: Path, home: Resource): void {
+  #fill(node: SchemaNode, source: Plain, path: SchemaPath, home: Resource): void {
     const keywords = this.#sound(source, path);
     const isPresent = (keyword: string) => keywords[keyword] !== undefined;
     const partOf = (keyword: string) =>
@@ -376,12 +376,13 @@ class Builder {
   }
 
   /** Returns a keyword's value with nodes instead of subschemas, and matchers of its patterns. */
-  #part(node: SchemaNode, keyword: string, value: Json, path: Path, home: Resource): unknown {
+  #part(node: SchemaNode, keyword: string, value: Json, path: SchemaPath, home: Resource): unknown {
     const add = <T extends SchemaNode | undefined>(part: T): T => {
       if (part !== undefined && IN_PLACE.test(keyword)) node.inPlace.push(part);
       return part;
     };
-    const nodeOf = (each: Json, ...steps: Path) => add(this.#node(each, [...path, ...steps], home));
+    const nodeOf = (each: Json, ...steps: SchemaPath) =>
+      add(this.#node(each, [...path, ...steps], home));
     if (keyword === '$ref') return add(this.#target(value, path, home));
     if (keyword === 'pattern') return [value, this.#matcher(value as string, path)];
     switch (SUBSCHEMAS.get(keyword)) {
@@ -400,7 +401,7 @@ class Builder {
   }
 
   /** Returns a schema's keywords without those with invalid values. */
-  #sound(source: Plain, path: Path): Plain {
+  #sound(source: Plain, path: SchemaPath): Plain {
     // Without a prototype, a name such as `constructor` isn't mistaken for a keyword.
     const keywords = Object.assign(Object.create(null), source) as Record<string, Json>;
     const { $schema } = keywords;
@@ -420,7 +421,7 @@ class Builder {
     return keywords;
   }
 
-  #target(reference: Json, path: Path, home: Resource): SchemaNode | undefined {
+  #target(reference: Json, path: SchemaPath, home: Resource): SchemaNode | undefined {
     const target =
       typeof reference === 'string' ? this.#document.resolve(reference, home) : undefined;
     return target === undefined
@@ -433,7 +434,7 @@ class Builder {
       : this.#node(target.source, target.path, target.resource);
   }
 
-  #matcher(pattern: string, path: Path): Matcher {
+  #matcher(pattern: string, path: SchemaPath): Matcher {
     try {
       const matcher = this.#matcherOf(pattern);
       if (matcher === undefined) this.#unchecked.set(JSON.stringify(path), { path, pattern });

@@ -1,6 +1,6 @@
 import { isPlainObject, type Json } from '../core/plain-data.js';
 
-export type Path = readonly (string | number)[];
+export type SchemaPath = readonly (string | number)[];
 export type Plain = Readonly<Record<string, Json>>;
 
 /** A part of a document with its own URI: the document itself, or a schema with an `$id`. */
@@ -12,7 +12,7 @@ export interface Resource {
 
 interface ReferenceTarget {
   readonly source: Json;
-  readonly path: Path;
+  readonly path: SchemaPath;
   readonly resource: Resource;
 }
 

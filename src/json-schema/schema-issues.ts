@@ -1,7 +1,7 @@
 import type { Issue } from '../core/errors.js';
 import { kindOf, REQUIRED } from '../core/issues.js';
 import { describeValue, type Json } from '../core/plain-data.js';
-import type { Path } from './schema-document.js';
+import type { SchemaPath } from './schema-document.js';
 
 /** The maximum length of a list of allowed values or names in a message, in characters. */
 export const MAX_LISTED = 200;
@@ -32,7 +32,7 @@ export interface SchemaIssue extends Issue {
  * @param shown The value as the message shows it.
  */
 export function issueAt(
-  path: Path,
+  path: SchemaPath,
   expected: string,
   value: Json,
   after = '',
@@ -41,7 +41,7 @@ export function issueAt(
   return { path, expected, message: `Expected ${expected}, got ${shown}${after}.` };
 }
 
-export function missingIssue(path: Path, name: string): SchemaIssue {
+export function missingIssue(path: SchemaPath, name: string): SchemaIssue {
   return {
     path: [...path, name],
     expected: REQUIRED,
@@ -49,7 +49,7 @@ export function missingIssue(path: Path, name: string): SchemaIssue {
   };
 }
 
-export function unknownIssue(path: Path, key: string | number): SchemaIssue {
+export function unknownIssue(path: SchemaPath, key: string | number): SchemaIssue {
   return {
     path: [...path, key],
     expected: 'only known parameters',
@@ -63,7 +63,7 @@ export function unknownIssue(path: Path, key: string | number): SchemaIssue {
  * closest branch.
  */
 export function choiceIssues(
-  path: Path,
+  path: SchemaPath,
   value: Json,
   branches: readonly (readonly SchemaIssue[])[],
 ): readonly SchemaIssue[] {
@@ -105,12 +105,12 @@ export function clip(text: string, length: number): string {
  * kind if a name in its path looks secret (`apiKey`, `auth.value`, `tokens[0]`). Messages end up in
  * models, logs, and traces.
  */
-export function describeField(path: Path, value: unknown): string {
+export function describeField(path: SchemaPath, value: unknown): string {
   return isSecretPath(path) ? kindOf(value) : describeValue(value);
 }
 
 /** Returns true if a name in the path to a field looks secret. */
-export function isSecretPath(path: Path): boolean {
+export function isSecretPath(path: SchemaPath): boolean {
   return path.some((step) => typeof step === 'string' && isSecretName(step));
 }
 

@@ -7,7 +7,8 @@ import { systemClock } from '../core/clock.js';
 import { ToolError } from '../core/errors.js';
 import { missingPackage } from '../core/issues.js';
 
-interface ImportedModule {
+/** A file's module, or the reason why the file can't be imported. */
+export interface ImportedModule {
   /** The path that the caller passed, relative to `cwd`. */
   readonly file: string;
   /**
@@ -20,7 +21,7 @@ interface ImportedModule {
 }
 
 /** The options for importing files. */
-export interface ImportOptions {
+export interface ModuleOptions {
   /**
    * The timeout in milliseconds for importing one file. Creating the file's tools has the same
    * timeout again. @default 30_000
@@ -45,24 +46,14 @@ export const IMPORT_DEADLINE_MS = 30_000;
 export async function* importModules(
   files: readonly string[],
   cwd: string,
-  { deadlineMs = IMPORT_DEADLINE_MS, onImport }: ImportOptions = {},
+  { deadlineMs = IMPORT_DEADLINE_MS, onImport }: ModuleOptions = {},
 ): AsyncGenerator<ImportedModule> {
   // If there are TypeScript files, JavaScript files are loaded with tsx too. Both kinds of files
   // may import the same module, and that module's tools must not exist twice.
   const tsx = files.some(isTypeScript)
     ? await loadTsx().catch((error: unknown) => ({ error }))
     : undefined;
-  const loaders = new Map<string | undefined, TsxLoader>();
-  const load = async (path: string, tsconfig: string | undefined): Promise<object> => {
-    if (tsx !== undefined && !('error' in tsx)) {
-      const loader =
-        loaders.get(tsconfig) ?? createTsxLoader(tsx, tsconfig, `tooldex-${loaders.size}`);
-      loaders.set(tsconfig, loader);
-      return loader.import(path);
-    }
-    if (tsx !== undefined && isTypeScript(path) && !stripsTypes()) throw tsx.error;
-    return (await importInNode(pathToFileURL(path).href)) as object;
-  };
+  const loaders = new Loaders(tsx);
   try {
     for (const file of files) {
       const path = resolve(cwd, file);
@@ -70,7 +61,7 @@ export async function* importModules(
       const tsconfig = nearest(dirname(path), 'tsconfig.json');
       onImport?.(file);
       try {
-        const module = await finishInTime(load(path, tsconfig), deadlineMs);
+        const module = await finishInTime(loaders.load(path, tsconfig), deadlineMs);
         yield { file, tsconfig, module };
       } catch (error) {
         yield { file, tsconfig, error };
@@ -78,7 +69,33 @@ export async function* importModules(
     }
   } finally {
     onImport?.(undefined);
-    for (const loader of loaders.values()) await loader.close();
+    await loaders.close();
+  }
+}
+
+/** Loads files with tsx if there are TypeScript files, otherwise with Node. */
+class Loaders {
+  readonly #loaders = new Map<string | undefined, TsxLoader>();
+
+  /** @param tsx The package, or the reason why it can't be loaded. */
+  constructor(readonly tsx: Tsx | { readonly error: unknown } | undefined) {}
+
+  async load(path: string, tsconfig: string | undefined): Promise<object> {
+    const { tsx } = this;
+    if (tsx === undefined || 'error' in tsx) {
+      if (tsx !== undefined && isTypeScript(path) && !stripsTypes()) throw tsx.error;
+      return (await importInNode(pathToFileURL(path).href)) as object;
+    }
+    let loader = this.#loaders.get(tsconfig);
+    if (loader === undefined) {
+      loader = new TsxLoader(tsx, tsconfig, `tooldex-${this.#loaders.size}`);
+      this.#loaders.set(tsconfig, loader);
+    }
+    return loader.import(path);
+  }
+
+  async close(): Promise<void> {
+    for (const loader of this.#loaders.values()) await loader.close();
   }
 }
 
@@ -90,7 +107,9 @@ export function isTypeScript(path: string): boolean {
  * Returns true if Node runs TypeScript by stripping types: from 22.18 on, unless this feature is
  * turned off.
  */
-const stripsTypes = () => Boolean(Reflect.get(process.features, 'typescript'));
+function stripsTypes(): boolean {
+  return Boolean(Reflect.get(process.features, 'typescript'));
+}
 
 interface Tsx {
   readonly esm: typeof TsxEsm;
@@ -130,30 +149,33 @@ export function finishInTime<T>(work: Promise<T>, milliseconds: number): Promise
   return Promise.race([work, deadline]).finally(stopTimer);
 }
 
-type TsxLoader = ReturnType<typeof createTsxLoader>;
-
 /**
- * Returns a loader for the files of a tsconfig. All files loaded by one loader share the modules
+ * Loads the files of a tsconfig. All files loaded by one loader share the modules
  * that they import.
  *
  * CommonJS files are required and ES modules are imported, each through tsx in a separate
  * namespace. If CommonJS files were imported, they couldn't find TypeScript files next to them on
  * Node 20. A CommonJS file that a TypeScript file requires would also be loaded twice.
  */
-function createTsxLoader({ esm, cjs }: Tsx, tsconfig: string | undefined, namespace: string) {
-  const required = withTsconfig(tsconfig, () => cjs.register({ namespace }));
-  const imported = esm.register({ namespace, tsconfig: tsconfig ?? false });
-  return {
-    async import(path: string): Promise<object> {
-      const url = pathToFileURL(path).href;
-      if (isCommonJs(path)) return { default: required.require(path, url) as unknown };
-      return (await imported.import(url, url)) as object;
-    },
-    async close(): Promise<void> {
-      required.unregister();
-      await imported.unregister();
-    },
-  };
+class TsxLoader {
+  readonly #required: ReturnType<typeof registerCommonJs>;
+  readonly #imported: TsxEsm.NamespacedUnregister;
+
+  constructor({ esm, cjs }: Tsx, tsconfig: string | undefined, namespace: string) {
+    this.#required = registerCommonJs(cjs, tsconfig, namespace);
+    this.#imported = esm.register({ namespace, tsconfig: tsconfig ?? false });
+  }
+
+  async import(path: string): Promise<object> {
+    const url = pathToFileURL(path).href;
+    if (isCommonJs(path)) return { default: this.#required.require(path, url) as unknown };
+    return (await this.#imported.import(url, url)) as object;
+  }
+
+  async close(): Promise<void> {
+    this.#required.unregister();
+    await this.#imported.unregister();
+  }
 }
 
 /**
@@ -178,17 +200,17 @@ function nearest(folder: string, file: string): string | undefined {
 }
 
 /** Sets the environment variable for the tsconfig, because tsx's CommonJS API has no option for it. */
-function withTsconfig<T>(tsconfig: string | undefined, work: () => T): T {
-  const { env } = process;
-  const before = env['TSX_TSCONFIG_PATH'];
-  const set = (path: string | undefined) => {
-    if (path === undefined) delete env['TSX_TSCONFIG_PATH'];
-    else env['TSX_TSCONFIG_PATH'] = path;
-  };
-  set(tsconfig);
+function registerCommonJs(cjs: typeof TsxCjs, tsconfig: string | undefined, namespace: string) {
+  const before = process.env['TSX_TSCONFIG_PATH'];
+  setTsconfig(tsconfig);
   try {
-    return work();
+    return cjs.register({ namespace });
   } finally {
-    set(before);
+    setTsconfig(before);
   }
+}
+
+function setTsconfig(path: string | undefined): void {
+  if (path === undefined) delete process.env['TSX_TSCONFIG_PATH'];
+  else process.env['TSX_TSCONFIG_PATH'] = path;
 }

@@ -16,14 +16,15 @@ import {
   IMPORT_DEADLINE_MS,
   importModules,
   finishInTime,
-  type ImportOptions,
+  type ImportedModule,
+  type ModuleOptions,
 } from './import-modules.js';
 import {
   isMade,
   isSameCode,
   isSameTool,
   toolsOfModule,
-  type FoundTool,
+  type ModuleTool,
   type RefusedClass,
 } from './tools-of-module.js';
 
@@ -50,7 +51,7 @@ export interface LoadedTools {
 }
 
 /** The options of `loadTools`. */
-export interface LoadOptions extends ImportOptions {
+export interface LoadOptions extends ModuleOptions {
   /** The folder to which paths and globs are relative. @default process.cwd() */
   readonly cwd?: string | undefined;
   /**
@@ -76,8 +77,9 @@ const OPTIONS = z.strictObject({
 
 const GLOBS = z.array(text()).min(1);
 
+type Place = Pick<ImportedModule, 'file' | 'tsconfig'>;
 /** A tool and the file that it comes from. */
-type Origin = FoundTool & { readonly file: string; readonly tsconfig: string | undefined };
+type Origin = ModuleTool & Place;
 
 const NO_FILES = 'No TypeScript or JavaScript file matches this file, folder or glob.';
 const NO_TOOLS =
@@ -109,96 +111,96 @@ export async function loadTools(
       globs,
       "Call loadTools('src/tools/**/*.ts').",
     );
-  const {
-    cwd,
-    resolve: instanceOf,
-    hints,
-    ...importing
-  } = checkOptions(OPTIONS, options, 'options of loadTools');
-  const registry = new ToolMetadataRegistry();
-  const problems: LoadProblem[] = [];
-  const matches = await Promise.all(
-    patterns.map(async (pattern) => ({ pattern, files: await filesOf(pattern, cwd) })),
-  );
-  const origins = new Map<string, Origin[]>();
-  const withoutTools = new Set<string>();
-  const refused = new Map<object, RefusedClass & Pick<Origin, 'file' | 'tsconfig'>>();
-  for await (const { file, tsconfig, module, error } of importModules(
-    [...new Set(matches.flatMap(({ files }) => files))].sort(),
-    cwd,
-    importing,
-  )) {
-    try {
-      if (module === undefined) throw error;
-      const exported = await finishInTime(toolsOfModule(module), importing.deadlineMs);
-      if (exported.tools.length + exported.refused.length === 0) withoutTools.add(file);
-      for (const each of exported.refused)
-        if (!refused.has(each.source)) refused.set(each.source, { ...each, file, tsconfig });
-      for (const tool of exported.tools) {
-        const reason = addTool(registry, origins, { ...tool, file, tsconfig });
-        if (reason !== undefined) problems.push({ file, reason });
-      }
-    } catch (cause) {
-      problems.push({ file, reason: reasonOf(cause, file) });
-    }
-  }
-  const all = [...origins.values()].flat();
-  // A class that can't be instantiated here isn't a problem if another file exports an instance of
-  // it.
-  for (const { reason, ...each } of refused.values()) {
-    if (isMade({ ...each, reason }, all)) continue;
-    if (instanceOf === undefined) problems.push({ file: each.file, reason });
-    else problems.push(...addUnmade(registry, origins, each, instanceOf));
-  }
-  for (const { pattern, files } of matches)
-    if (files.every((file) => withoutTools.has(file)))
-      problems.push({ file: pattern, reason: files.length === 0 ? NO_FILES : NO_TOOLS });
+  const checked = checkOptions(OPTIONS, options, 'options of loadTools');
+  const { cwd, resolve: instanceOf, hints, ...importing } = checked;
+  const matches = new Map<string, readonly string[]>();
+  for (const pattern of patterns) matches.set(pattern, await filesOf(pattern, cwd));
+  const files = [...new Set([...matches.values()].flat())].sort();
+  const loading = new Loading();
+  for await (const each of importModules(files, cwd, importing))
+    await loading.addModule(each, importing.deadlineMs);
+  loading.addRefused(instanceOf);
+  for (const [pattern, files] of matches) loading.checkMatches(pattern, files);
+  const { registry, problems } = loading;
   return {
     tools: [...registry].map(({ definition }) => definition),
     problems,
-    fileOf: new Map([...origins].map(([name, [first]]) => [name, first!.file])),
+    fileOf: loading.fileOf(),
     hints: await readHints(hints, cwd),
   };
 }
 
-/** Adds the tools of a class that `resolve` instantiates. @returns the tools that can't be added. */
-function addUnmade(
-  registry: ToolMetadataRegistry,
-  origins: Map<string, Origin[]>,
-  unmade: Pick<Origin, 'source' | 'file' | 'tsconfig'>,
-  instanceOf: ResolveInstance,
-): readonly LoadProblem[] {
-  return findDefinitions(unmade.source, { resolve: instanceOf }).flatMap((definition) => {
-    const reason = addTool(registry, origins, { ...unmade, entry: entryOf(definition) });
-    return reason === undefined ? [] : [{ file: unmade.file, reason }];
-  });
+/** The tools and problems that were found so far. */
+class Loading {
+  readonly registry = new ToolMetadataRegistry();
+  readonly problems: LoadProblem[] = [];
+  /** The tools with each name. The tool that was registered comes first. */
+  readonly #origins = new Map<string, readonly Origin[]>();
+  readonly #refused = new Map<object, RefusedClass & Place>();
+  readonly #withoutTools = new Set<string>();
+
+  async addModule(imported: ImportedModule, deadlineMs: number): Promise<void> {
+    const { file, tsconfig, module, error } = imported;
+    try {
+      if (module === undefined) throw error;
+      const { tools, refused } = await finishInTime(toolsOfModule(module), deadlineMs);
+      if (tools.length + refused.length === 0) this.#withoutTools.add(file);
+      for (const each of refused)
+        if (!this.#refused.has(each.source))
+          this.#refused.set(each.source, { ...each, file, tsconfig });
+      for (const tool of tools) this.#add({ ...tool, file, tsconfig });
+    } catch (cause) {
+      this.problems.push({ file, reason: reasonOf(cause, file) });
+    }
+  }
+
+  /**
+   * Adds the tools of classes that `resolve` instantiates. Without it, a class is a problem unless
+   * another file exports an instance.
+   */
+  addRefused(resolve: ResolveInstance | undefined): void {
+    const made = [...this.#origins.values()].flat();
+    for (const refused of this.#refused.values()) {
+      if (isMade(refused, made)) continue;
+      const { source, reason, file, tsconfig } = refused;
+      if (resolve === undefined) this.problems.push({ file, reason });
+      else
+        for (const definition of findDefinitions(source, { resolve }))
+          this.#add({ source, file, tsconfig, entry: entryOf(definition) });
+    }
+  }
+
+  checkMatches(pattern: string, files: readonly string[]): void {
+    if (files.every((file) => this.#withoutTools.has(file)))
+      this.problems.push({ file: pattern, reason: files.length === 0 ? NO_FILES : NO_TOOLS });
+  }
+
+  fileOf(): ReadonlyMap<string, string> {
+    return new Map([...this.#origins].map(([name, [first]]) => [name, first!.file]));
+  }
+
+  /** Adds a tool. If another tool already has its name, that's a problem. */
+  #add(tool: Origin): void {
+    const { entry, file } = tool;
+    const namesakes = this.#origins.get(entry.name) ?? [];
+    if (namesakes.some((other) => isSame(other, tool))) return;
+    this.#origins.set(entry.name, [...namesakes, tool]);
+    for (const name of [entry.name, ...entry.aliases]) {
+      const owner = this.registry.get(name);
+      if (owner === undefined) continue;
+      const [first] = this.#origins.get(owner.name)!;
+      const reason = `"${name}" is already taken by the tool "${owner.name}" in ${first!.file}. Rename one of them.`;
+      this.problems.push({ file, reason });
+      return;
+    }
+    this.registry.register(entry.definition);
+    // A tool with the same name may have been refused before because of its alias.
+    this.#origins.set(entry.name, [tool, ...namesakes]);
+  }
 }
 
-/**
- * Adds a tool, or returns an explanation if another tool already has its name. In `origins`, the
- * tool that was registered comes first.
- */
-function addTool(
-  registry: ToolMetadataRegistry,
-  origins: Map<string, Origin[]>,
-  tool: Origin,
-): string | undefined {
-  const { entry, tsconfig } = tool;
-  const known = origins.get(entry.name) ?? [];
-  const isSame = (other: Origin) =>
-    isSameTool(other, tool) || (other.tsconfig !== tsconfig && isSameCode(other, tool));
-  if (known.some(isSame)) return undefined;
-  origins.set(entry.name, [...known, tool]);
-  for (const name of [entry.name, ...entry.aliases]) {
-    const owner = registry.get(name);
-    if (owner === undefined) continue;
-    const [first] = origins.get(owner.name)!;
-    return `"${name}" is already taken by the tool "${owner.name}" in ${first!.file}. Rename one of them.`;
-  }
-  registry.register(entry.definition);
-  // A tool with the same name may have been refused before because of its alias.
-  origins.set(entry.name, [tool, ...known]);
-  return undefined;
+function isSame(one: Origin, other: Origin): boolean {
+  return isSameTool(one, other) || (one.tsconfig !== other.tsconfig && isSameCode(one, other));
 }
 
 function reasonOf(cause: unknown, file: string): string {
@@ -207,25 +209,17 @@ function reasonOf(cause: unknown, file: string): string {
 }
 
 const IGNORED = ['**/node_modules/**', '**/*.d.{ts,mts,cts}', '**/*.{test,spec,bench,config}.*'];
+const SOURCES = '**/*.{ts,mts,cts,js,mjs,cjs}';
+const GLOB = { absolute: true, ignore: IGNORED, expandDirectories: false };
 
 /** Returns the files that match a path, folder, or glob, relative to `cwd` and sorted. */
 async function filesOf(pattern: string, cwd: string): Promise<readonly string[]> {
   const path = resolve(cwd, pattern);
   const status = await stat(path).catch(() => undefined);
-  const files = status?.isFile()
-    ? [path]
-    : status?.isDirectory()
-      ? await glob('**/*.{ts,mts,cts,js,mjs,cjs}', {
-          cwd: path,
-          absolute: true,
-          // Compiled copies of the sources are loaded only if you list them explicitly.
-          ignore: [...IGNORED, '**/dist/**'],
-        })
-      : await glob(withSlashes(pattern), {
-          cwd,
-          absolute: true,
-          ignore: IGNORED,
-          expandDirectories: false,
-        });
+  let files = [path];
+  // Compiled copies of the sources are loaded only if you list them explicitly.
+  if (status?.isDirectory())
+    files = await glob(SOURCES, { ...GLOB, cwd: path, ignore: [...IGNORED, '**/dist/**'] });
+  else if (!status?.isFile()) files = await glob(withSlashes(pattern), { ...GLOB, cwd });
   return files.map((file) => withSlashes(relative(cwd, file))).sort();
 }

@@ -5,7 +5,7 @@ import { findDefinitions } from '../tool/find-definitions.js';
 import { entryOf, isToolDefinition, type ToolEntry } from '../tool/tool-definition.js';
 
 /** A tool and the exported value that it comes from: a definition, a class, or an instance. */
-export interface FoundTool {
+export interface ModuleTool {
   readonly entry: ToolEntry;
   readonly source: object;
 }
@@ -41,7 +41,7 @@ export async function toolsOfModule(module: object) {
   const sources = [...objectsIn(values)].sort(
     (one, other) => Number(typeof one === 'function') - Number(typeof other === 'function'),
   );
-  const tools: FoundTool[] = [];
+  const tools: ModuleTool[] = [];
   const refused: RefusedClass[] = [];
   for (const source of sources) {
     try {
@@ -74,7 +74,7 @@ function unmadeClass(source: object, error: unknown): RefusedClass | undefined {
  * Returns true if the tools of a refused class were found elsewhere, on an instance or in a
  * registry.
  */
-export function isMade({ source, tools }: RefusedClass, made: readonly FoundTool[]): boolean {
+export function isMade({ source, tools }: RefusedClass, made: readonly ModuleTool[]): boolean {
   return (
     tools.every((name) => made.some(({ entry }) => entry.name === name)) ||
     (typeof source === 'function' && made.some((tool) => tool.source instanceof source))
@@ -101,7 +101,7 @@ function isMaker(exportName: string, value: unknown): value is () => unknown {
  * class or instance and its definition in a registry. In all other cases, two objects are different
  * tools, even if their metadata is equal.
  */
-export function isSameTool(one: FoundTool, other: FoundTool): boolean {
+export function isSameTool(one: ModuleTool, other: ModuleTool): boolean {
   return (
     one.source === other.source ||
     classOf(one.source) === other.source ||
@@ -115,7 +115,7 @@ export function isSameTool(one: FoundTool, other: FoundTool): boolean {
  * Returns true if two exports are the same tool from a file that was loaded twice, because their
  * metadata and code are equal.
  */
-export function isSameCode(one: FoundTool, other: FoundTool): boolean {
+export function isSameCode(one: ModuleTool, other: ModuleTool): boolean {
   return one.entry.digest === other.entry.digest && codeOf(one.source) === codeOf(other.source);
 }
 

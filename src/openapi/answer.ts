@@ -32,7 +32,7 @@ interface AnsweredCall {
  *
  * @throws ToolError `PROVIDER_UNAVAILABLE` for such a response.
  */
-export async function readAnswer(response: Response, call: AnsweredCall): Promise<ToolResult> {
+export async function readResponse(response: Response, call: AnsweredCall): Promise<ToolResult> {
   const { bytes, isCut } = await boundedBytes(response, MOST_BYTES);
   const mediaType = (response.headers.get('content-type') ?? '')
     .split(';')[0]!

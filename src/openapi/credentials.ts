@@ -45,18 +45,13 @@ export function authorizationFor(
   schemes: Readonly<Record<string, Part>>,
   credentials: Credentials,
 ): Authorize | undefined {
-  const ready = security
-    .map(Object.keys)
-    .filter((each) => each.every((name) => Object.hasOwn(credentials, name)));
-  // An empty alternative makes credentials optional.
-  // Others are preferred if their credentials are available.
-  const names = ready.find((each) => each.length > 0) ?? (security.length === 0 ? [] : ready[0]);
+  const names = availableNames(security, credentials);
   if (names === undefined) return undefined;
   return async (request, context) => {
     const secrets: string[] = [];
     for (const name of names) {
-      const given = credentials[name]!;
-      const credential = typeof given === 'function' ? await given(context) : given;
+      const configured = credentials[name]!;
+      const credential = typeof configured === 'function' ? await configured(context) : configured;
       if (credential === undefined) continue;
       const secret = place(request, schemes[name] ?? {}, credential);
       secrets.push(secret, encodeURIComponent(secret));
@@ -65,6 +60,24 @@ export function authorizationFor(
     // A shorter text would also occur by chance.
     return secrets.filter((secret) => secret.length > 5);
   };
+}
+
+/**
+ * Returns the schemes of the first alternative whose credentials are available. An empty alternative
+ * makes credentials optional, so any other is preferred.
+ */
+function availableNames(
+  security: readonly Part[],
+  credentials: Credentials,
+): readonly string[] | undefined {
+  let names: readonly string[] | undefined = security.length === 0 ? [] : undefined;
+  for (const alternative of security) {
+    const needed = Object.keys(alternative);
+    if (!needed.every((name) => Object.hasOwn(credentials, name))) continue;
+    if (needed.length > 0) return needed;
+    names = needed;
+  }
+  return names;
 }
 
 /** Adds a credential to a request, and returns it as it's sent. */

@@ -86,12 +86,12 @@ export class DocumentSchemas {
 
   #definition(reference: string, hasFiles: boolean): Copy {
     const key = `${hasFiles} ${reference}`;
-    let known = this.#definitions.get(key);
-    if (known !== undefined) return known;
-    known = this.#copy(targetOf(this.#root, reference), hasFiles);
-    if (isPlainObject(known.schema)) known.schema = sharedFrozen(modernSchema(known.schema));
-    this.#definitions.set(key, known);
-    return known;
+    let copy = this.#definitions.get(key);
+    if (copy !== undefined) return copy;
+    copy = this.#copy(targetOf(this.#root, reference), hasFiles);
+    if (isPlainObject(copy.schema)) copy.schema = sharedFrozen(modernSchema(copy.schema));
+    this.#definitions.set(key, copy);
+    return copy;
   }
 
   #nameOf(reference: string): string {
@@ -129,10 +129,8 @@ export class DocumentSchemas {
   }
 
   #member(keyword: string, value: unknown, { properties }: Part, into: Copy): unknown {
-    const isSent = (name: unknown) =>
-      !isPlainObject(properties) ||
-      partAt(this.#root, properties[String(name)])['readOnly'] !== true;
-    if (keyword === 'required') return listOf(value).filter(isSent);
+    if (keyword === 'required')
+      return listOf(value).filter((name) => this.#isSent(properties, String(name)));
     if (keyword === 'description' || keyword === 'title')
       return withoutHidden(String(value))
         .slice(0, LONGEST_TEXT)
@@ -141,11 +139,15 @@ export class DocumentSchemas {
     if (kind === undefined) return value;
     if (Array.isArray(value)) return value.map((each) => this.#part(each, into));
     if (kind !== 'map' || !isPlainObject(value)) return this.#part(value, into);
-    return Object.fromEntries(
-      Object.entries(value)
-        .filter(([name]) => keyword !== 'properties' || isSent(name))
-        .map(([name, schema]) => [name, this.#part(schema, into)]),
-    );
+    const members: [string, unknown][] = [];
+    for (const [name, schema] of Object.entries(value))
+      if (keyword !== 'properties' || this.#isSent(properties, name))
+        members.push([name, this.#part(schema, into)]);
+    return Object.fromEntries(members);
+  }
+
+  #isSent(properties: unknown, name: string): boolean {
+    return !isPlainObject(properties) || partAt(this.#root, properties[name])['readOnly'] !== true;
   }
 
   #reference(reference: string, into: Copy): Part {
@@ -171,25 +173,22 @@ function isEmptyText(keyword: string, value: unknown): boolean {
 function branchesNamed(schema: Part): Part {
   const { propertyName, mapping } = (schema['discriminator'] ?? {}) as Part;
   if (typeof propertyName !== 'string' || !isPlainObject(mapping)) return schema;
-  const named = (branch: unknown): unknown => {
-    const reference = isPlainObject(branch) ? branch['$ref'] : undefined;
-    if (typeof reference !== 'string') return branch;
-    const values = Object.keys(mapping).filter(
-      (value) => mapping[value] === reference || reference.endsWith(`/${String(mapping[value])}`),
-    );
-    return values.length === 0
-      ? branch
-      : {
-          $ref: reference,
-          properties: { [propertyName]: { enum: values } },
-          required: [propertyName],
-        };
-  };
-  const lists = ['oneOf', 'anyOf'].filter((keyword) => Array.isArray(schema[keyword]));
-  return {
-    ...schema,
-    ...Object.fromEntries(lists.map((keyword) => [keyword, listOf(schema[keyword]).map(named)])),
-  };
+  const copy: Record<string, unknown> = { ...schema };
+  for (const keyword of ['oneOf', 'anyOf'])
+    if (Array.isArray(schema[keyword]))
+      copy[keyword] = listOf(schema[keyword]).map((each) => named(each, propertyName, mapping));
+  return copy;
+}
+
+function named(branch: unknown, propertyName: string, mapping: Part): unknown {
+  const reference = isPlainObject(branch) ? branch['$ref'] : undefined;
+  if (typeof reference !== 'string') return branch;
+  const values = Object.keys(mapping).filter(
+    (value) => mapping[value] === reference || reference.endsWith(`/${String(mapping[value])}`),
+  );
+  if (values.length === 0) return branch;
+  const properties = { [propertyName]: { enum: values } };
+  return { $ref: reference, properties, required: [propertyName] };
 }
 
 function isFile(schema: Part): boolean {

@@ -61,37 +61,41 @@ export interface Operation {
 export function operationsOf(root: Part): readonly Operation[] {
   const counts = new Map<string, number>();
   const schemas = new DocumentSchemas(root);
-  return Object.entries(root['paths'] as Part)
-    .flatMap(([path, item]) => inPath(root, schemas, path, item))
-    .map((operation) => {
-      const count = (counts.get(operation.name) ?? 0) + 1;
-      counts.set(operation.name, count);
-      return count === 1 ? operation : { ...operation, name: `${operation.name}_${count}` };
-    });
+  const operations: Operation[] = [];
+  for (const [path, item] of Object.entries(root['paths'] as Part))
+    for (const operation of inPath(root, schemas, path, item)) {
+      const { name } = operation;
+      const count = (counts.get(name) ?? 0) + 1;
+      counts.set(name, count);
+      operations.push(count === 1 ? operation : { ...operation, name: `${name}_${count}` });
+    }
+  return operations;
 }
 
-/** Returns the operations of a path. What isn't a readable operation is refused with a reason. */
-function inPath(
+/** Yields the operations of a path. What isn't a readable operation is refused with a reason. */
+function* inPath(
   root: Part,
   schemas: DocumentSchemas,
   path: string,
   value: unknown,
-): readonly Operation[] {
+): Generator<Operation, void> {
   const wrong = path.startsWith('/')
     ? unreadable(root, value, 'a path item')
     : expectedGot('a path that begins with "/"', JSON.stringify(path));
-  if (wrong !== undefined) return [refusedOperation(path, '*', wrong)];
+  if (wrong !== undefined) {
+    yield refusedOperation(path, '*', wrong);
+    return;
+  }
   const item = partAt(root, value);
-  return Object.keys(item)
-    .filter((method) => !NO_OPERATIONS.test(method))
-    .map((method) => {
-      const reason = METHODS.test(method)
-        ? unreadable(root, item[method], 'an operation')
-        : expectedGot('get, head, options, post, put, patch or delete', JSON.stringify(method));
-      return reason === undefined
-        ? readOperation(root, schemas, path, method, item)
-        : refusedOperation(path, method, reason);
-    });
+  for (const method of Object.keys(item)) {
+    if (NO_OPERATIONS.test(method)) continue;
+    const reason = METHODS.test(method)
+      ? unreadable(root, item[method], 'an operation')
+      : expectedGot('get, head, options, post, put, patch or delete', JSON.stringify(method));
+    yield reason === undefined
+      ? readOperation(root, schemas, path, method, item)
+      : refusedOperation(path, method, reason);
+  }
 }
 
 /** Explains why a part of the document can't be read, or returns `undefined`. */
@@ -133,8 +137,8 @@ function readOperation(
   item: Part,
 ): Operation {
   const own = partAt(root, item[method]);
-  const given = parametersOf(root, item, own);
-  const requestBody = requestBodyOf(root, own, given);
+  const declared = parametersOf(root, item, own);
+  const requestBody = requestBodyOf(root, own, declared);
   const described = readBody(root, requestBody);
   const [body, bodySchema] = /^(?:get|head)$/.test(method) ? [] : described;
   const input = new Input(root, body && { body: bodySchema });
@@ -144,7 +148,8 @@ function readOperation(
   if (body !== described[0] && !isEmptyForm)
     input.leaveOut(`Expected ${method.toUpperCase()} without a body, got one.`, requestBody);
   else if (body && requestBody['required'] === true) input.required.push('body');
-  for (const parameter of given) if (!IN_BODY.test(String(parameter['in']))) input.add(parameter);
+  for (const parameter of declared)
+    if (!IN_BODY.test(String(parameter['in']))) input.add(parameter);
   const { properties, required, parameters, changes } = input;
   const inputSchema = schemas.embed(
     { type: 'object', properties, required, additionalProperties: false },
@@ -188,12 +193,12 @@ class Input {
     this.properties = { ...properties };
   }
 
-  add(given: Part): void {
-    const wrong = wrongParameter(given);
-    if (wrong !== undefined) return this.leaveOut(wrong, given);
-    const parameter = readParameter(given, this.properties);
-    this.properties[parameter.argument] = schemaOf(given);
-    if (isNeeded(given)) this.required.push(parameter.argument);
+  add(part: Part): void {
+    const wrong = wrongParameter(part);
+    if (wrong !== undefined) return this.leaveOut(wrong, part);
+    const parameter = readParameter(part, this.properties);
+    this.properties[parameter.argument] = schemaOf(part);
+    if (isNeeded(part)) this.required.push(parameter.argument);
     this.parameters.push(parameter);
   }
 
@@ -218,23 +223,19 @@ function undeclared(path: string, parameters: readonly Parameter[]): string | un
 
 /** Returns the words at the places where people write what an operation does. */
 function verbsOf(id: string, summary: string, path: string): readonly string[] {
-  const words = (text: string) =>
-    text
-      .replace(/([a-z0-9])([A-Z])/g, '$1 $2')
-      .toLowerCase()
-      .split(/[^a-z]+/)
-      .filter(Boolean);
-  const [method, second] = words(id);
+  const [method, second] = wordsIn(id);
   const segment = path.split(/[/=]/).findLast((each) => each !== '' && !each.includes('{'));
+  const first = wordsIn(summary).find((word) => !word.endsWith('ly')); // "Permanently deletes a user."
   return [
-    // AWS writes GET_DeleteUser.
-    /^(?:GET|POST)_/.test(id) ? second : method,
-    // "Permanently deletes a user."
-    words(summary)
-      .find((word) => !word.endsWith('ly'))
-      ?.replace(/s$/, ''),
-    words(segment ?? '')[0],
+    /^(?:GET|POST)_/.test(id) ? second : method, // AWS writes GET_DeleteUser.
+    first?.replace(/s$/, ''),
+    wordsIn(segment ?? '')[0],
   ].filter((word) => word !== undefined);
+}
+
+function wordsIn(text: string): readonly string[] {
+  const spaced = text.replace(/([a-z0-9])([A-Z])/g, '$1 $2').toLowerCase();
+  return spaced.split(/[^a-z]+/).filter(Boolean);
 }
 
 function nameOf(id: unknown): string {
@@ -260,15 +261,16 @@ function plainText(value: unknown): string {
  * so such an operation must be loaded separately.
  */
 function otherServer(root: Part, item: Part, own: Part): string | undefined {
-  const urlOf = (servers: unknown) => {
-    const { url } = partAt(root, listOf(servers)[0]);
-    // Documents list the same server with and without its protocol.
-    return typeof url === 'string' ? url.replace(/^https?:/, '') : '';
-  };
-  const url = urlOf(own['servers'] ?? item['servers']);
-  return url === '' || url === urlOf(root['servers'])
+  const url = serverOf(root, own['servers'] ?? item['servers']);
+  return url === '' || url === serverOf(root, root['servers'])
     ? undefined
     : 'The operation uses a different server. Load the document again with that server as baseUrl, and include only this operation.';
+}
+
+/** Returns the first server. Documents list the same server with and without its protocol. */
+function serverOf(root: Part, servers: unknown): string {
+  const { url } = partAt(root, listOf(servers)[0]);
+  return typeof url === 'string' ? url.replace(/^https?:/, '') : '';
 }
 
 /** The places of parameters that Swagger 2 sends in the body. */
@@ -279,31 +281,34 @@ function requestBodyOf(root: Part, own: Part, parameters: readonly Part[]): Part
   if (own['requestBody'] !== undefined) return partAt(root, own['requestBody']);
   const types = listOf(own['consumes'] ?? root['consumes']).map(String);
   const whole = parameters.find((each) => each['in'] === 'body');
-  if (whole !== undefined) {
-    const { schema } = whole;
-    const content = (types.length > 0 ? types : ['application/json']).map((type) => [
-      type,
-      { schema },
-    ]);
-    return { ...whole, content: Object.fromEntries(content) as Part };
+  if (whole === undefined) return formOf(parameters, types);
+  const content: Record<string, Part> = {};
+  for (const type of types.length > 0 ? types : ['application/json'])
+    content[type] = { schema: whole['schema'] };
+  return { ...whole, content };
+}
+
+/** Returns the body for the form parameters of Swagger 2, or an empty object if there are none. */
+function formOf(parameters: readonly Part[], types: readonly string[]): Part {
+  const properties: [string, unknown][] = [];
+  const encoding: [string, Part][] = [];
+  const required: unknown[] = [];
+  let isMultipart =
+    types.includes('multipart/form-data') && !types.includes('application/x-www-form-urlencoded');
+  for (const field of parameters) {
+    if (field['in'] !== 'formData') continue;
+    const name = String(field['name']);
+    properties.push([name, schemaOf(field)]);
+    encoding.push([name, styleOf(field) ?? {}]);
+    if (field['required'] === true) required.push(field['name']);
+    isMultipart ||= field['type'] === 'file';
   }
-  const fields = parameters.filter((each) => each['in'] === 'formData');
-  if (fields.length === 0) return {};
-  const byName = (valueOf: (field: Part) => unknown) =>
-    Object.fromEntries(fields.map((field) => [String(field['name']), valueOf(field)]));
-  const required = fields.filter((field) => field['required'] === true);
-  const schema = {
-    type: 'object',
-    properties: byName(schemaOf),
-    required: required.map(({ name }) => name),
-  };
-  const isMultipart =
-    fields.some(({ type }) => type === 'file') ||
-    (types.includes('multipart/form-data') && !types.includes('application/x-www-form-urlencoded'));
+  if (properties.length === 0) return {};
+  const schema = { type: 'object', properties: Object.fromEntries(properties), required };
   const type = isMultipart ? 'multipart/form-data' : 'application/x-www-form-urlencoded';
   return {
     required: required.length > 0,
-    content: { [type]: { schema, encoding: byName((field) => styleOf(field) ?? {}) } },
+    content: { [type]: { schema, encoding: Object.fromEntries(encoding) } },
   };
 }
 
@@ -329,13 +334,11 @@ const OWN_HEADERS = new Set(['accept', 'content-type', 'authorization']);
  * path.
  */
 function parametersOf(root: Part, item: Part, own: Part): readonly Part[] {
-  const all = [...listOf(item['parameters']), ...listOf(own['parameters'])];
-  const byPlace = new Map(
-    all.map((each) => {
-      const parameter = partAt(root, each);
-      return [`${String(parameter['in'])} ${String(parameter['name'])}`, parameter];
-    }),
-  );
+  const byPlace = new Map<string, Part>();
+  for (const each of [...listOf(item['parameters']), ...listOf(own['parameters'])]) {
+    const parameter = partAt(root, each);
+    byPlace.set(`${String(parameter['in'])} ${String(parameter['name'])}`, parameter);
+  }
   return [...byPlace.values()].filter(
     (each) =>
       !isCredential(root, own, each) &&
@@ -365,16 +368,16 @@ function wrongParameter({ name, in: place, style, content }: Part): string | und
   );
 }
 
-function readParameter(given: Part, taken: Part): Parameter {
-  const [name, place] = [String(given['name']), given['in'] as Parameter['in']];
-  const { style: own, explode } = (place === 'query' && styleOf(given)) || given;
+function readParameter(part: Part, taken: Part): Parameter {
+  const [name, place] = [String(part['name']), part['in'] as Parameter['in']];
+  const { style: own, explode } = (place === 'query' && styleOf(part)) || part;
   const fit = name.replace(/[^A-Za-z0-9_.-]+/g, '_').slice(0, 64);
   const style = (own ?? STYLES[place][0]) as Parameter['style'];
   return {
     argument: fit === 'body' || Object.hasOwn(taken, fit) ? `${place}_${fit}` : fit,
     name,
     in: place,
-    style: given['content'] === undefined ? style : 'json',
+    style: part['content'] === undefined ? style : 'json',
     explode: typeof explode === 'boolean' ? explode : style === 'form',
   };
 }
@@ -412,9 +415,9 @@ function readBody(root: Part, { content, description }: Part): [Body?, Part?] {
   for (const [kind, pattern] of BODIES) {
     const type = types.find((each) => pattern.test(each.toLowerCase()));
     if (type === undefined) continue;
-    const { schema: given, encoding } = partAt(root, (content as Part)[type]);
+    const { schema: declared, encoding } = partAt(root, (content as Part)[type]);
     const schema =
-      kind === 'text' ? { type: 'string' } : kind === 'binary' ? { format: 'binary' } : given;
+      kind === 'text' ? { type: 'string' } : kind === 'binary' ? { format: 'binary' } : declared;
     const text = plainText(description);
     return [
       {

@@ -182,9 +182,9 @@ function fieldPairs(
   { style, explode, contentType }: Part,
 ): [string, string][] {
   if (style !== undefined || explode !== undefined) {
-    const known = (style ?? 'form') as Parameter['style'];
-    const isExploded = typeof explode === 'boolean' ? explode : known === 'form';
-    return pairsOf({ name, style: known, explode: isExploded }, item);
+    const listStyle = (style ?? 'form') as Parameter['style'];
+    const isExploded = typeof explode === 'boolean' ? explode : listStyle === 'form';
+    return pairsOf({ name, style: listStyle, explode: isExploded }, item);
   }
   if (/\bjson\b/.test(String(contentType))) return [[name, jsonOf(item)]];
   const isFlat = Array.isArray(item) && item.every((each) => typeof each !== 'object');

@@ -12,7 +12,7 @@ import { defineTool, type ToolDefinition } from '../tool/tool-definition.js';
 import type { ToolContext, ToolOptions } from '../tool/tool-options.js';
 import type { JsonSchema } from '../tool/tool-schema.js';
 import type { ToolResult } from '../tool/outcome.js';
-import { readAnswer } from './answer.js';
+import { readResponse } from './answer.js';
 import { authorizationFor, schemesOf, type Authorize, type Credentials } from './credentials.js';
 import { operationsOf, type Operation } from './operations.js';
 import { listOf, partAt, readDocument, type ApiDocument, type Part } from './read-document.js';
@@ -228,9 +228,9 @@ function reads(
 }
 
 function assertKnown(names: readonly string[], operations: readonly Operation[]): void {
-  const known = new Set(operations.map(({ name }) => name));
+  const loaded = new Set(operations.map(({ name }) => name));
   for (const name of names)
-    if (!known.has(name))
+    if (!loaded.has(name))
       throw wrongArgument(
         'options.tools with names of operations',
         JSON.stringify(name),
@@ -242,9 +242,9 @@ function assertKnown(names: readonly string[], operations: readonly Operation[])
  * Returns the base URL. A fetched document can only name a server of its own origin, because its
  * author could otherwise send calls and credentials to any address, such as one in this network.
  */
-function baseUrlOf({ root, url: home }: ApiDocument, given: string | URL | undefined): URL {
+function baseUrlOf({ root, url: home }: ApiDocument, configured: string | URL | undefined): URL {
   const named = addressOf(root) ?? (home === undefined ? '' : '/');
-  const address = String(given ?? named);
+  const address = String(configured ?? named);
   if (!URL.canParse(address, home?.href))
     throw wrongArgument(
       'a base URL',
@@ -252,7 +252,8 @@ function baseUrlOf({ root, url: home }: ApiDocument, given: string | URL | undef
       'Set options.baseUrl, such as "https://api.example.com/v1".',
     );
   const baseUrl = new URL(address, home);
-  const isForeign = given === undefined && home !== undefined && home.origin !== baseUrl.origin;
+  const isForeign =
+    configured === undefined && home !== undefined && home.origin !== baseUrl.origin;
   if (!/^https?:$/.test(baseUrl.protocol) || isForeign)
     throw wrongArgument(
       'an http or https address of the API, at the origin of the document',
@@ -369,7 +370,7 @@ function callOf(
           ...(context.signal && { signal: context.signal }),
         }),
       );
-      return readAnswer(response, {
+      return readResponse(response, {
         isReadonly: isReading,
         needsCredentials: authorize === undefined,
         secrets,

@@ -10,7 +10,7 @@ import {
 } from '../core/options.js';
 import type { StateStore } from '../state/state-store.js';
 import type { Confirm } from './calls.js';
-import { keyOf, looksOpen } from './waiting-calls.js';
+import { recordKeyOf, looksOpen } from './waiting-calls.js';
 
 /** The options of `fromStore`. */
 interface FromStoreOptions {
@@ -58,7 +58,7 @@ export function fromStore(options: FromStoreOptions): Confirm {
   return async ({ id }, { signal }) => {
     const end = time.elapsed() + timeoutMs;
     // This loop looks only for an answer. The executor reads the answer and verifies its signature.
-    while (looksOpen(await store.get(keyOf(id)))) {
+    while (looksOpen(await store.get(recordKeyOf(id)))) {
       const left = end - time.elapsed();
       if (left <= 0 || signal?.aborted === true) break;
       await pauseFor(Math.min(pollMs, left), time, signal);

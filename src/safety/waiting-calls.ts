@@ -134,7 +134,7 @@ export class WaitingCalls {
     keeps: (stored: WaitingCall) => boolean = () => false,
   ): Promise<WaitingCall> {
     const pending = cloneFrozen(asked.pending);
-    const key = keyOf(pending.id);
+    const key = recordKeyOf(pending.id);
     const call: WaitingCall = { ...asked, pending, state: { is: 'open' } };
     const { storeIdentity: identity } = pending as Partial<PendingApproval>;
     for (let isListed = false; ;) {
@@ -170,7 +170,7 @@ export class WaitingCalls {
 
   /** Returns a stored call by the id of its pending call. @throws ToolError `STATE_UNAVAILABLE`. */
   async get(id: string): Promise<WaitingCall | undefined> {
-    const held = await this.#held(keyOf(id));
+    const held = await this.#held(recordKeyOf(id));
     return held?.call.pending.id === id ? held.call : undefined;
   }
 
@@ -329,7 +329,7 @@ export class WaitingCalls {
           'Pass outcome.pending.',
         ),
       );
-    const held = await this.#held(keyOf(pending['id']));
+    const held = await this.#held(recordKeyOf(pending['id']));
     if (held === undefined || canonicalJson(held.call.pending) !== canonicalJson(pending))
       throw invalid(
         'This call is no longer waiting: it expired, it was asked about again, or its state store restarted. Otherwise the pending call was changed, or signed with another key (processes that share a store must share the key). Request a new approval.',
@@ -361,7 +361,7 @@ export class WaitingCalls {
     const text = given ?? (await this.#store.get(key));
     const call = text === undefined ? undefined : this.#read(text);
     // A record that was copied to another key isn't valid under that key.
-    if (text === undefined || call === undefined || keyOf(call.pending.id) !== key)
+    if (text === undefined || call === undefined || recordKeyOf(call.pending.id) !== key)
       return undefined;
     const { pending } = call;
     if (pending.kind === 'approval') {
@@ -422,7 +422,7 @@ export class WaitingCalls {
   /** Returns the open call of an index entry. Removes an old entry without an open call. */
   async #open(key: string, member: string, now: StoreMoment): Promise<Pending | undefined> {
     const id = idOf(member);
-    const held = await this.#held(keyOf(id), undefined, now);
+    const held = await this.#held(recordKeyOf(id), undefined, now);
     if (held?.call.pending.id === id && held.call.state.is === 'open') return held.call.pending;
     if (now.time - timeOf(id) > STALE_MS) await this.#store.removeFromIndex(key, member);
     return undefined;
@@ -450,7 +450,7 @@ export function looksOpen(text: string | undefined): boolean {
 const digitsOf = (id: string) => id.replaceAll('-', '');
 const recordKey = (digest: string) => `waiting:${digest}`;
 /** Returns the store key of a waiting call's record. */
-export const keyOf = (id: string) => recordKey(digitsOf(id).slice(0, 16));
+export const recordKeyOf = (id: string) => recordKey(digitsOf(id).slice(0, 16));
 const usedKey = (id: string) => `used:${id}`;
 const timeOf = (id: string) => parseInt(digitsOf(id).slice(16, 27), 16);
 

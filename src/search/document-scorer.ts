@@ -1,5 +1,5 @@
 import { RANKING, saturate, SEARCH_FIELDS } from './bm25f.js';
-import { fieldOf, PIECE_END, wordOf, type InvertedIndex } from './inverted-index.js';
+import { fieldAt, PIECE_END, wordOf, type InvertedIndex } from './inverted-index.js';
 import type { QueryPlan } from './query.js';
 
 /** The role of a stem in a query: a term's own word, or a related word. */
@@ -91,7 +91,7 @@ export class DocumentScorer {
     let covers = false;
     for (
       const to = starts[document + 1]!;
-      end < to && fieldOf(tokens[end]!) === NAME && wordOf(tokens[end]!) !== PIECE_END;
+      end < to && fieldAt(tokens[end]!) === NAME && wordOf(tokens[end]!) !== PIECE_END;
       end++
     )
       covers ||= hasRole[stemOfWord[wordOf(tokens[end]!)]!] === 1;
@@ -138,7 +138,7 @@ export class DocumentScorer {
     for (let at = starts[document]!, end = starts[document + 1]!; at < end; at++) {
       const word = wordOf(tokens[at]!);
       if (word === PIECE_END || hasRole[stemOfWord[word]!] === 0) continue;
-      const weight = this.#weights[fieldOf(tokens[at]!)]!;
+      const weight = this.#weights[fieldAt(tokens[at]!)]!;
       for (const { term, share } of this.#roles.get(stemOfWord[word]!)!) {
         if (share > 0) {
           this.#related[term]! += share * weight;

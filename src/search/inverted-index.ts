@@ -33,7 +33,7 @@ export function wordOf(token: number): number {
   return token & PIECE_END;
 }
 
-export function fieldOf(token: number): number {
+export function fieldAt(token: number): number {
   return token >>> FIELD_SHIFT;
 }
 
@@ -242,7 +242,7 @@ export class InvertedIndex {
       const word = wordOf(tokens[at]!);
       if (word === PIECE_END) continue;
       const stem = stemOfWord[word]!;
-      fields.set(stem, (fields.get(stem) ?? 0) | (1 << fieldOf(tokens[at]!)));
+      fields.set(stem, (fields.get(stem) ?? 0) | (1 << fieldAt(tokens[at]!)));
     }
     return fields;
   }
@@ -252,7 +252,7 @@ export class InvertedIndex {
     const { tokens } = this;
     into.fill(0);
     for (let at = this.starts[document]!, to = this.starts[document + 1]!; at < to; at++)
-      if (wordOf(tokens[at]!) !== PIECE_END) into[fieldOf(tokens[at]!)]!++;
+      if (wordOf(tokens[at]!) !== PIECE_END) into[fieldAt(tokens[at]!)]!++;
     weighFields(into);
   }
 
@@ -311,7 +311,7 @@ export class InvertedIndex {
       if (word !== PIECE_END)
         sums.set(
           stemOfWord[word]!,
-          (sums.get(stemOfWord[word]!) ?? 0) + weights[fieldOf(tokens[at]!)]!,
+          (sums.get(stemOfWord[word]!) ?? 0) + weights[fieldAt(tokens[at]!)]!,
         );
     }
     for (const [stem, sum] of sums) {

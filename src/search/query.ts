@@ -25,7 +25,7 @@ interface QueryTerm {
 }
 
 /** A request as weighted stems. */
-export interface Query {
+export interface SearchQuery {
   /** The distinct stems in order of appearance. A repeated word counts once. */
   readonly terms: readonly QueryTerm[];
   /** Pairs of indexes in `terms` whose words are adjacent, without duplicates. */
@@ -96,7 +96,7 @@ const DIGITS = /^\p{N}+$/u;
 const MOST_CORRECTED = 4;
 
 /** Splits a text into weighted stems. */
-export function parseQuery(text: string): Query {
+export function parseQuery(text: string): SearchQuery {
   const read = readableText(text);
   const valueAt = valueWeights(read);
   const places = new Map<string, number>();
@@ -174,7 +174,7 @@ function formWeight(word: string, at: number, text: string): number {
  * known words of similar spelling.
  */
 export function planQuery(
-  query: Query,
+  query: SearchQuery,
   index: InvertedIndex,
   relatedWords: RelatedWords,
 ): QueryPlan {

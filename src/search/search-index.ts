@@ -9,7 +9,7 @@ import {
 import { RANKING, SEARCH_FIELDS } from './bm25f.js';
 import { DocumentScorer } from './document-scorer.js';
 import { InvertedIndex } from './inverted-index.js';
-import { CHATTY, parseQuery, planQuery, type Query, type QueryPlan } from './query.js';
+import { CHATTY, parseQuery, planQuery, type SearchQuery, type QueryPlan } from './query.js';
 import { relatedWords } from './related-words.js';
 import { isStale, type CheckedHints } from './tool-hints.js';
 import { VectorIndex, type Vector } from './tool-vectors.js';
@@ -40,7 +40,7 @@ type Accept = (entry: ToolEntry) => boolean;
 /** A text that has been prepared for ranking. */
 interface Prepared {
   readonly index: InvertedIndex;
-  readonly query: Query;
+  readonly query: SearchQuery;
   readonly plan: QueryPlan;
   readonly candidates: Candidates;
 }
@@ -220,7 +220,7 @@ function isEqual(one: readonly string[], other: readonly string[]): boolean {
  * Returns the words that describe a request. Omits words that users say to any assistant, and
  * values (numbers, quoted text, addresses), which can be private.
  */
-function tellingWords({ terms }: Query): readonly string[] {
+function tellingWords({ terms }: SearchQuery): readonly string[] {
   return terms
     .filter(({ stem, weight }) => weight > RANKING.address && !CHATTY.has(stem))
     .slice(0, MOST_WORDS)

@@ -161,7 +161,7 @@ function invalidAt(at: Path, message: string): ToolError {
 }
 
 /** Returns true if a value was frozen here and can't change any more. */
-export function isSettled(value: unknown): boolean {
+export function isUnchangeable(value: unknown): boolean {
   return SETTLED.has(value as object);
 }
 

@@ -15,10 +15,10 @@ const NAME_RULE = 'a name of 1 to 128 letters, digits, dots, underscores and hyp
 
 const name = () => z.string().regex(NAME, { error: NAME_RULE });
 /** Returns a schema for non-blank text. */
-export const text = (longest: number = LIMITS.labelLength) =>
+export const textField = (longest: number = LIMITS.labelLength) =>
   z.string().max(longest).regex(/\S/, { error: "text that isn't blank" });
 /** Returns a schema for a list of limited length. */
-export const list = <T extends z.ZodType>(item: T) => z.array(item).max(LIMITS.listLength);
+export const listField = <T extends z.ZodType>(item: T) => z.array(item).max(LIMITS.listLength);
 const unique = (values: readonly string[]) => [...new Set(values)];
 
 /**
@@ -31,10 +31,10 @@ export function normalizeLabel(label: string): string {
     ? label.trim().replace(/\s+/g, ' ').toLowerCase().normalize('NFC')
     : '';
 }
-const label = () => text().transform(normalizeLabel);
-const labels = () => list(label()).transform(unique);
-const words = () => list(text()).transform(unique);
-const sentence = () => text(LIMITS.sentenceLength);
+const label = () => textField().transform(normalizeLabel);
+const labels = () => listField(label()).transform(unique);
+const words = () => listField(textField()).transform(unique);
+const sentence = () => textField(LIMITS.sentenceLength);
 /** Returns a schema for a plain object. `z.record` would silently drop a key named `__proto__`. */
 const plainObject = () =>
   z
@@ -61,7 +61,10 @@ export const axisSchemas = () =>
 
 const sideEffects = () =>
   z
-    .preprocess((value) => (typeof value === 'string' ? [value] : value), list(z.enum(SideEffect)))
+    .preprocess(
+      (value) => (typeof value === 'string' ? [value] : value),
+      listField(z.enum(SideEffect)),
+    )
     .refine((effects) => !effects.includes(SideEffect.NONE) || effects.length === 1, {
       error: '"none" alone, or the effects without it',
     });
@@ -69,7 +72,7 @@ const sideEffects = () =>
 const auth = () =>
   z.strictObject({
     required: z.boolean(),
-    type: text().optional(),
+    type: textField().optional(),
     scopes: words().optional(),
     env: z.record(z.string(), z.enum(['required', 'optional'])).optional(),
     docs: sentence().optional(),
@@ -77,7 +80,7 @@ const auth = () =>
 
 const provider = () =>
   z.strictObject({
-    name: text(),
+    name: textField(),
     priority: z.number().int().default(100),
     healthCheckIntervalMs: z.number().min(0).optional(),
     config: plainObject().optional(),
@@ -88,12 +91,12 @@ export const optionKinds = once(
   () =>
     ({
       name: name(),
-      names: list(name()).transform(unique),
-      description: text(LIMITS.descriptionLength),
-      text: text(),
-      version: text(),
+      names: listField(name()).transform(unique),
+      description: textField(LIMITS.descriptionLength),
+      text: textField(),
+      version: textField(),
       sentence: sentence(),
-      requests: list(sentence()),
+      requests: listField(sentence()),
       label: label(),
       labels: labels(),
       words: words(),
@@ -107,13 +110,13 @@ export const optionKinds = once(
       object: plainObject(),
       ...axisSchemas(),
       sideEffects: sideEffects(),
-      flowLabels: list(z.enum(FLOW_LABELS)).transform((labels): readonly FlowLabel[] =>
+      flowLabels: listField(z.enum(FLOW_LABELS)).transform((labels): readonly FlowLabel[] =>
         FLOW_LABELS.filter((label) => labels.includes(label)),
       ),
       flowTarget: z.enum(FLOW_TARGETS),
       idempotency: z.boolean(),
       auth: auth(),
-      providers: list(provider()),
+      providers: listField(provider()),
     }) satisfies { readonly [Kind in FieldKind]?: z.ZodType },
 );
 

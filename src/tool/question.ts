@@ -139,7 +139,7 @@ export function readAnswer(question: Question, answer: unknown): Answer {
   }
   const form = schemaOf(question);
   const schema = compileJsonSchema(form);
-  const values = [given, ...parsed(given)].map((each) => withDefaults(form, each));
+  const values = [given, ...parsed(given)].map((each) => withSchemaDefaults(form, each));
   const value = values.find((each) => schema.check(each).length === 0);
   if (value !== undefined) return { ok: true, value };
   return question.form === undefined || typeof values.at(-1) === 'string'
@@ -164,7 +164,10 @@ function parsed(given: Json): readonly Json[] {
  * Fills in missing fields of an object with the defaults from its schema. Returns other values
  * unchanged.
  */
-export function withDefaults({ properties }: { readonly properties?: unknown }, value: Json): Json {
+export function withSchemaDefaults(
+  { properties }: { readonly properties?: unknown },
+  value: Json,
+): Json {
   if (!isPlainObject(value) || !isPlainObject(properties)) return value;
   const defaults = Object.entries(properties).flatMap(([name, field]) =>
     isPlainObject(field) && 'default' in field && !Object.hasOwn(value, name)

@@ -1,6 +1,6 @@
 import { isWriting } from '../core/enum-order.js';
 import { ignoreRejection, isPlainObject } from '../core/plain-data.js';
-import { isSettled } from './bound-input.js';
+import { isUnchangeable } from './bound-input.js';
 import type { ToolEntry } from './tool-definition.js';
 
 /**
@@ -33,7 +33,7 @@ const UNSAID = Object.freeze({});
  */
 export function touchesOf(entry: ToolEntry, input: unknown): Touches | undefined {
   if (entry.conflictKeys === undefined) return undefined;
-  if (!isSettled(input)) return ask(entry, input);
+  if (!isUnchangeable(input)) return ask(entry, input);
   let byEntry = KNOWN.get(input as object);
   if (byEntry === undefined) KNOWN.set(input as object, (byEntry = new WeakMap()));
   let known = byEntry.get(entry);

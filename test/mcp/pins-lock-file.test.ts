@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { DefinitionPins } from '../../src/mcp/pins/definition-pins.js';
 import { readLockText } from '../../src/mcp/pins/lock-file.js';
-import { keyOf } from '../../src/mcp/pins/pin.js';
+import { pinKeyOf } from '../../src/mcp/pins/pin.js';
 import { ECHO } from './pin-samples.js';
 import { ROOT } from '../programs.js';
 
@@ -59,7 +59,7 @@ it('loading a missing lockfile throws an error that explains how to create it', 
 
 it('a lockfile with an edited definition or digest is rejected', async () => {
   const text = await saved(ECHO);
-  const { digest } = readLockText(text, 'of pins').get(keyOf('files', 'echo'))!;
+  const { digest } = readLockText(text, 'of pins').get(pinKeyOf('files', 'echo'))!;
   const edits = [...text.matchAll(/[a-z]/g)].map(
     ({ index }) =>
       `${text.slice(0, index)}${text[index] === 'x' ? 'y' : 'x'}${text.slice(index + 1)}`,
@@ -68,7 +68,7 @@ it('a lockfile with an edited definition or digest is rejected', async () => {
   // new.
   const unnoticed = edits.filter((edit) => {
     try {
-      return readLockText(edit, 'of pins').get(keyOf('files', 'echo'))?.digest === digest;
+      return readLockText(edit, 'of pins').get(pinKeyOf('files', 'echo'))?.digest === digest;
     } catch {
       return false;
     }

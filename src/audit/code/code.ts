@@ -145,7 +145,7 @@ export class Code {
   assignedTo(symbol: TsSymbol): readonly (Expression | undefined)[] {
     const values: (Expression | undefined)[] = [];
     for (const node of this.referencesOf(symbol)) {
-      const target = targetOf(node);
+      const target = assignedTo(node);
       const { parent } = target;
       if (ts.isBinaryExpression(parent) && parent.left === target && isAssignment(parent))
         values.push(isPlainAssignment(parent) ? parent.right : undefined);
@@ -240,14 +240,14 @@ export function isDeclarationName(node: Node): boolean {
 }
 
 /** Returns the property access that ends with a name, or the name itself. */
-export function targetOf(name: Node): Node {
+export function assignedTo(name: Node): Node {
   const { parent } = name;
   return ts.isPropertyAccessExpression(parent) && parent.name === name ? parent : name;
 }
 
 /** Returns the call of what a name stands for. */
 export function callOf(name: Node): CallExpression | undefined {
-  const target = targetOf(name);
+  const target = assignedTo(name);
   const { parent } = target;
   return ts.isCallExpression(parent) && parent.expression === target ? parent : undefined;
 }
@@ -291,7 +291,7 @@ const MUTATORS = /^(?:push|unshift|splice|fill|copyWithin|reverse|sort|pop|shift
 
 /** Returns the change that one use of a variable makes inside its value. */
 function changesAt(node: Identifier): readonly Change[] {
-  const target = targetOf(node);
+  const target = assignedTo(node);
   const access = target.parent;
   if (ts.isCallExpression(access) && access.arguments[0] === target)
     return /^Object\.(?:assign|definePropert)/.test(access.expression.getText()) ? [{}] : [];

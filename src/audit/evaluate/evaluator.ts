@@ -27,7 +27,7 @@ import {
   outside,
   textsOf,
   UNKNOWN,
-  type Env,
+  type Scope,
   type FunctionValue,
   type OutsideValue,
   type Value,
@@ -44,12 +44,12 @@ const MOST_RECURSION = 2;
  * value, with the type that the checker knows.
  */
 export class Evaluator extends Members {
-  readonly #memo = new Map<Env, Map<Node, Values>>();
+  readonly #memo = new Map<Scope, Map<Node, Values>>();
   readonly #active: Node[] = [];
   #steps = Infinity;
 
   /** Returns what an expression can evaluate to. */
-  evaluate(node: Expression, env: Env): Values {
+  evaluate(node: Expression, env: Scope): Values {
     const memo = this.#memo.get(env) ?? new Map<Node, Values>();
     this.#memo.set(env, memo);
     const known = memo.get(node);
@@ -77,7 +77,7 @@ export class Evaluator extends Members {
     if (this.#steps < 0) throw new OutOfSteps();
   }
 
-  #evaluate(node: Expression, env: Env): Values {
+  #evaluate(node: Expression, env: Scope): Values {
     const inner = innerOf(node);
     if (inner !== undefined) {
       const values = this.evaluate(inner, env);
@@ -116,7 +116,7 @@ export class Evaluator extends Members {
   }
 
   /** Returns true or false if all values of a condition agree. */
-  truth(node: Expression, env: Env): boolean | undefined {
+  truth(node: Expression, env: Scope): boolean | undefined {
     if (ts.isPrefixUnaryExpression(node) && node.operator === ts.SyntaxKind.ExclamationToken) {
       const truth = this.truth(node.operand, env);
       return truth === undefined ? undefined : !truth;
@@ -125,7 +125,7 @@ export class Evaluator extends Members {
     return more.length === 0 ? first : undefined;
   }
 
-  #binary({ left, right, operatorToken }: BinaryExpression, env: Env): Values {
+  #binary({ left, right, operatorToken }: BinaryExpression, env: Scope): Values {
     const operator = ts.tokenToString(operatorToken.kind)!;
     const ends = ENDING[operator.replace(/=$/, '')];
     const second = this.evaluate(right, env);
@@ -140,7 +140,7 @@ export class Evaluator extends Members {
       : [UNKNOWN];
   }
 
-  #identifier(node: Identifier, env: Env): Values {
+  #identifier(node: Identifier, env: Scope): Values {
     if (node.text === 'undefined') return [NOTHING];
     const symbol = this.code.symbolAt(node);
     const declaration = symbol?.valueDeclaration ?? symbol?.declarations?.[0];
@@ -153,7 +153,7 @@ export class Evaluator extends Members {
   }
 
   /** Returns what a declaration in own code declares, as code in `env` sees it. */
-  declared(node: Declaration, env: Env): Values {
+  declared(node: Declaration, env: Scope): Values {
     const scope = this.scopeOf(node, env);
     if (ts.isParameter(node)) return this.parameter(node, scope);
     if (ts.isBindingElement(node)) return this.binding(node, env);
@@ -176,7 +176,7 @@ export class Evaluator extends Members {
     return moduleOf(specifier, name === 'default' ? [] : [name]);
   }
 
-  parameter(node: ParameterDeclaration, scope: Env): Values {
+  parameter(node: ParameterDeclaration, scope: Scope): Values {
     const bound = scope.bound.get(node);
     const { initializer } = node;
     if (bound === undefined && initializer && ts.isConstructorDeclaration(node.parent))
@@ -186,7 +186,7 @@ export class Evaluator extends Members {
     return [...given.filter((each) => !isNullish(each)), ...this.evaluate(initializer, scope)];
   }
 
-  #unbound(node: ParameterDeclaration, { unbound }: Env): Values {
+  #unbound(node: ParameterDeclaration, { unbound }: Scope): Values {
     const isFirst = node.parent.parameters[0] === node;
     // The context of a tool is injected, while its input belongs to the call.
     const input = unbound === 'input' && isFirst;
@@ -206,7 +206,7 @@ export class Evaluator extends Members {
       : [{ ...found, kept: flags.kept }];
   }
 
-  #variable(node: VariableDeclaration, scope: Env): Values {
+  #variable(node: VariableDeclaration, scope: Scope): Values {
     const { initializer, name, parent } = node;
     if (ts.isForOfStatement(parent.parent))
       return this.elements(this.evaluate(parent.parent.expression, scope));
@@ -227,12 +227,12 @@ export class Evaluator extends Members {
     );
   }
 
-  #holder(node: Expression, env: Env): Values {
+  #holder(node: Expression, env: Scope): Values {
     if (node.kind !== ts.SyntaxKind.SuperKeyword) return this.evaluate(node, env);
     return selfIn(env).flatMap((self) => this.base(self, ts.findAncestor(node, ts.isClassLike)));
   }
 
-  #call(node: CallExpression, env: Env): Values {
+  #call(node: CallExpression, env: Scope): Values {
     const loaded = loadedBy(node);
     if (loaded !== undefined) return this.typed([moduleOf(loaded, []) ?? UNKNOWN], node);
     const args = this.args(node, env);
@@ -244,7 +244,7 @@ export class Evaluator extends Members {
   }
 
   /** Returns the arguments of a call. After a spread of something unknown, all arguments are unknown. */
-  args(node: Call, env: Env): readonly Values[] {
+  args(node: Call, env: Scope): readonly Values[] {
     return (node.arguments ?? []).flatMap((each) => {
       if (!ts.isSpreadElement(each)) return [this.evaluate(each, env)];
       return (
@@ -254,7 +254,7 @@ export class Evaluator extends Members {
   }
 
   /** Returns what a call of a value returns. */
-  result(callee: Value, args: readonly Values[], node: Expression, env: Env): Values {
+  result(callee: Value, args: readonly Values[], node: Expression, env: Scope): Values {
     if (callee.is === 'function') return this.returned(callee, args, env);
     if (callee.is !== 'outside') return [UNKNOWN];
     const special = resultOfGlobal(this, callee, args, node, env);
@@ -272,7 +272,7 @@ export class Evaluator extends Members {
     return [outside(pkg, [...path, '()'], kept, { ...made, ...(self && { self }) })];
   }
 
-  #new(node: NewExpression, env: Env): Values {
+  #new(node: NewExpression, env: Scope): Values {
     const args = this.args(node, env);
     const { kept } = env;
     return this.evaluate(node.expression, env).flatMap((callee): Values => {
@@ -284,7 +284,7 @@ export class Evaluator extends Members {
   }
 
   /** Returns what a function of own code returns. */
-  returned(callee: FunctionValue, args: readonly Values[], { kept }: Pick<Env, 'kept'>): Values {
+  returned(callee: FunctionValue, args: readonly Values[], { kept }: Pick<Scope, 'kept'>): Values {
     const { node } = callee;
     const { body, asteriskToken } = node as { readonly body?: Node; readonly asteriskToken?: Node };
     const times = this.#active.filter((each) => each === node).length;
@@ -360,8 +360,8 @@ const PARTS =
 const isPartOfKept = ({ pkg, path, self = [] }: OutsideValue) =>
   pkg === 'global' && PARTS.test(path.at(-1) ?? '') && self.some(isKept);
 
-export function selfIn(env: Env): Values {
-  for (let at: Env | undefined = env; at !== undefined; at = at.outer)
+export function selfIn(env: Scope): Values {
+  for (let at: Scope | undefined = env; at !== undefined; at = at.outer)
     if (at.self !== undefined) return at.self;
   return [UNKNOWN];
 }

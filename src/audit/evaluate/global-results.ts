@@ -2,13 +2,13 @@ import type { Expression } from 'typescript';
 import { onlyText, type Members } from './members.js';
 import {
   HOLE,
-  listOf,
+  listValue,
   literal,
   MANY,
   NOTHING,
   outside,
   UNKNOWN,
-  type Env,
+  type Scope,
   type OutsideValue,
   type Value,
   textsOf,
@@ -24,7 +24,7 @@ export function resultOfGlobal(
   callee: OutsideValue,
   args: readonly Values[],
   node: Expression,
-  env: Env,
+  env: Scope,
 ): Values | undefined {
   const name = callee.path.at(-1) ?? '';
   const [first = [], second = []] = args;
@@ -77,14 +77,14 @@ export function resultOfGlobal(
       const results = (items ?? [evaluator.elements(self)]).map((item) =>
         first.flatMap((each) => evaluator.result(each, [item], node, env)),
       );
-      return [listOf(items === undefined ? [[MANY], ...results] : results, env.kept)];
+      return [listValue(items === undefined ? [[MANY], ...results] : results, env.kept)];
     }
     case 'Array.filter':
     case 'ReadonlyArray.filter':
     case 'Array.slice':
-      return [listOf([[MANY], evaluator.elements(self)], env.kept)];
+      return [listValue([[MANY], evaluator.elements(self)], env.kept)];
     case 'ObjectConstructor.values':
-      return [listOf([[MANY], first.flatMap((each) => evaluator.anyOf(each))], env.kept)];
+      return [listValue([[MANY], first.flatMap((each) => evaluator.anyOf(each))], env.kept)];
     case 'Array.join':
       return [literal(evaluator.words(self).join(args.length === 0 ? ',' : onlyText(first)))];
     case 'path.join':

@@ -37,7 +37,7 @@ import {
   textsOf,
   UNKNOWN,
   type AnyValue,
-  type Env,
+  type Scope,
   type FunctionValue,
   type InstanceValue,
   type ObjectValue,
@@ -57,20 +57,24 @@ interface Wanted {
 
 /** Evaluates the members of values: properties, methods, fields and items. */
 export abstract class Members extends Activations {
-  abstract evaluate(node: Expression, env: Env): Values;
-  abstract declared(node: Declaration, env: Env): Values;
-  abstract parameter(node: ParameterDeclaration, scope: Env): Values;
+  abstract evaluate(node: Expression, env: Scope): Values;
+  abstract declared(node: Declaration, env: Scope): Values;
+  abstract parameter(node: ParameterDeclaration, scope: Scope): Values;
   abstract annotated(node: Annotated, flags: Flags): Values;
-  abstract args(node: Call, env: Env): readonly Values[];
-  abstract returned(callee: FunctionValue, args: readonly Values[], env: Pick<Env, 'kept'>): Values;
-  abstract result(callee: Value, args: readonly Values[], node: Expression, env: Env): Values;
+  abstract args(node: Call, env: Scope): readonly Values[];
+  abstract returned(
+    callee: FunctionValue,
+    args: readonly Values[],
+    env: Pick<Scope, 'kept'>,
+  ): Values;
+  abstract result(callee: Value, args: readonly Values[], node: Expression, env: Scope): Values;
   abstract typed(values: Values, node: Node): Values;
 
   /** Returns what a property access or element access evaluates to. */
   accessed(
     holders: Values,
     node: PropertyAccessExpression | ElementAccessExpression,
-    env: Env,
+    env: Scope,
   ): Values {
     const type = this.code.typeAt(node.expression);
     const name = this.nameIn(node, env);
@@ -85,7 +89,7 @@ export abstract class Members extends Activations {
   }
 
   /** Returns the name that an access reads, or undefined if the code doesn't show it. */
-  nameIn(node: PropertyAccessExpression | ElementAccessExpression, env: Env): string | undefined {
+  nameIn(node: PropertyAccessExpression | ElementAccessExpression, env: Scope): string | undefined {
     if (ts.isPropertyAccessExpression(node)) return node.name.text;
     const key = node.argumentExpression;
     if (/^Symbol\.\w+$/.test(key.getText())) return `[${key.getText()}]`;
@@ -198,7 +202,7 @@ export abstract class Members extends Activations {
 
   #property(
     { properties }: ObjectLiteralExpression,
-    env: Env,
+    env: Scope,
     self: ObjectValue,
     name: string | undefined,
   ): Values | undefined {
@@ -230,7 +234,7 @@ export abstract class Members extends Activations {
   readonly #spreading = new Set<Node>();
 
   /** Works on what is spread, or on something unknown for an object that is spread into itself. */
-  #spread<T>(node: SpreadElement | SpreadAssignment, env: Env, work: (values: Values) => T): T {
+  #spread<T>(node: SpreadElement | SpreadAssignment, env: Scope, work: (values: Values) => T): T {
     if (this.#spreading.has(node)) return work([UNKNOWN]);
     this.#spreading.add(node);
     try {
@@ -240,7 +244,7 @@ export abstract class Members extends Activations {
     }
   }
 
-  #isNamed(node: Node, name: string | undefined, env: Env): boolean {
+  #isNamed(node: Node, name: string | undefined, env: Scope): boolean {
     const own = memberName(node);
     if (name === undefined || own === name) return true;
     if (!ts.isComputedPropertyName(node) || own.startsWith('[Symbol.')) return false;
@@ -248,21 +252,21 @@ export abstract class Members extends Activations {
     return texts.some((text) => text === name || text.includes(HOLE));
   }
 
-  #valueOf(property: Node, env: Env, self: Value): Values {
+  #valueOf(property: Node, env: Scope, self: Value): Values {
     if (ts.isPropertyAssignment(property)) return this.evaluate(property.initializer, env);
     if (ts.isShorthandPropertyAssignment(property)) return this.evaluate(property.name, env);
     return this.#method(property, env, self);
   }
 
   /** Returns a method, or the value of a getter. */
-  #method(node: Node, env: Env, self: Value): Values {
+  #method(node: Node, env: Scope, self: Value): Values {
     const method = closure(node as SignatureDeclaration, env, [self]);
     if (ts.isSetAccessor(node)) return [NOTHING];
     return ts.isGetAccessor(node) ? this.returned(method, [], env) : [method];
   }
 
   /** Returns what a constructor's parameter with a default is: that, or what own code passes to `new`. */
-  injected(node: ParameterDeclaration, initializer: Expression, scope: Env): Values {
+  injected(node: ParameterDeclaration, initializer: Expression, scope: Scope): Values {
     const symbol = this.code.typeAt(node.parent.parent).symbol;
     const at = node.parent.parameters.indexOf(node);
     const given = this.code.referencesOf(symbol).flatMap(({ parent }) => {
@@ -346,7 +350,7 @@ export abstract class Members extends Activations {
   }
 
   /** Returns the activation of a class's constructor for an instance of it or of a subclass. */
-  constructing(holder: InstanceValue, node: ClassLikeDeclaration): Env {
+  constructing(holder: InstanceValue, node: ClassLikeDeclaration): Scope {
     const own = constructorOf(node);
     const outer = this.scopeOf(node);
     const { kept } = holder;
@@ -383,7 +387,7 @@ export abstract class Members extends Activations {
   }
 
   /** Returns the values of a name in a destructuring pattern. */
-  binding(node: BindingElement, env: Env): Values {
+  binding(node: BindingElement, env: Scope): Values {
     const pattern = node.parent;
     const type = this.code.typeAt(pattern);
     const index = (pattern.elements as readonly Node[]).indexOf(node);

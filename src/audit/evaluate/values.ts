@@ -13,10 +13,10 @@ import type { OutsidePlace } from '../code/outside-code.js';
 export const HOLE = '…';
 
 /** The bindings of one function activation. Activations with equal bindings are the same object. */
-export interface Env {
+export interface Scope {
   /** The function, or undefined for the top level of all modules. */
   readonly node?: Node;
-  readonly outer?: Env;
+  readonly outer?: Scope;
   /** The arguments by parameter. A parameter without an entry has unknown arguments. */
   readonly bound: ReadonlyMap<Node, Values>;
   readonly self?: Values;
@@ -34,7 +34,7 @@ interface Lifetime {
 export interface FunctionValue {
   readonly is: 'function';
   readonly node: SignatureDeclaration;
-  readonly env: Env;
+  readonly env: Scope;
   readonly self?: Values;
   /** Arguments that were bound before the call. */
   readonly first?: readonly Values[];
@@ -43,22 +43,22 @@ export interface FunctionValue {
 interface ClassValue {
   readonly is: 'class';
   readonly node: ClassLikeDeclaration;
-  readonly env: Env;
+  readonly env: Scope;
 }
 
 export interface ObjectValue extends Lifetime {
   readonly is: 'object';
   readonly node: ObjectLiteralExpression | ArrayLiteralExpression;
-  readonly env: Env;
+  readonly env: Scope;
   readonly changes: readonly Change[];
-  readonly changedIn?: Env;
+  readonly changedIn?: Scope;
 }
 
 /** An instance of a class in own code. Without `args`, the constructor's arguments are unknown. */
 export interface InstanceValue extends Lifetime {
   readonly is: 'instance';
   readonly node: ClassLikeDeclaration;
-  readonly env: Env;
+  readonly env: Scope;
   readonly args?: readonly Values[];
 }
 
@@ -112,10 +112,10 @@ export const outside = (
   more?: Partial<OutsideValue>,
 ): OutsideValue => ({ is: 'outside', pkg, path, kept, ...more });
 
-export const listOf = (items: readonly Values[], kept = false): OutsideValue =>
+export const listValue = (items: readonly Values[], kept = false): OutsideValue =>
   outside('global', ['Array'], kept, { items });
 
-export const closure = (node: SignatureDeclaration, env: Env, self?: Values): FunctionValue => ({
+export const closure = (node: SignatureDeclaration, env: Scope, self?: Values): FunctionValue => ({
   is: 'function',
   node,
   env,
@@ -143,13 +143,13 @@ const keys = new WeakMap<object, string>();
 let last = 0;
 
 /** Returns a text that is the same for equal values. Nodes, types and activations equal only themselves. */
-export function keyOf(part: unknown): string {
+export function memberKeyOf(part: unknown): string {
   if (typeof part !== 'object' || part === null) return String(JSON.stringify(part));
-  if (part instanceof Map) return keyOf([...part]);
-  if (Array.isArray(part)) return `[${part.map(keyOf).join()}]`;
+  if (part instanceof Map) return memberKeyOf([...part]);
+  if (Array.isArray(part)) return `[${part.map(memberKeyOf).join()}]`;
   let key = keys.get(part);
   if (key === undefined) {
-    key = 'is' in part ? keyOf(Object.entries(part)) : `#${(last += 1)}`;
+    key = 'is' in part ? memberKeyOf(Object.entries(part)) : `#${(last += 1)}`;
     keys.set(part, key);
   }
   return key;
@@ -158,7 +158,7 @@ export function keyOf(part: unknown): string {
 /** Returns each value once. Too many values become one unknown value. */
 export function distinct(values: Values): Values {
   if (values.length < 2) return values;
-  const found = [...new Map(values.map((value) => [keyOf(value), value])).values()];
+  const found = [...new Map(values.map((value) => [memberKeyOf(value), value])).values()];
   return found.length <= MOST_VALUES ? found : [...found.slice(0, MOST_VALUES), UNKNOWN];
 }
 const MOST_VALUES = 24;

@@ -25,14 +25,14 @@ import {
   MANY,
   NOTHING,
   UNKNOWN,
-  type Env,
+  type Scope,
   type FunctionValue,
   type InstanceValue,
   type OutsideValue,
   type Value,
   type Values,
 } from '../evaluate/values.js';
-import { callName, nameOf, type KnownCalls } from '../known/known-calls.js';
+import { callName, callNameOf, type KnownCalls } from '../known/known-calls.js';
 import { convertedBy, iteratedBy, takenApart, targetsOf } from './implied-work.js';
 import { listenersOf } from './listeners.js';
 import { assignmentEffect, mutationEffect } from './memory.js';
@@ -81,7 +81,7 @@ class Follower implements Followed {
   readonly effects: Effect[] = [];
   readonly unknowns: Unknown[] = [];
   usesKey = false;
-  readonly #entered = new Set<Env>();
+  readonly #entered = new Set<Scope>();
   /** The number of times that each function was entered. */
   readonly #times = new Map<Node, number>();
   /** The calls on the way, with the code that each one runs. */
@@ -170,14 +170,14 @@ class Follower implements Followed {
       else this.unknown(expression.getText(), expression);
   }
 
-  #body(node: SignatureDeclaration, env: Env): void {
+  #body(node: SignatureDeclaration, env: Scope): void {
     const { body } = node as { readonly body?: Node };
     for (const each of node.parameters) this.#visit(each, env);
     if (body === undefined) this.unknown('code that only has a type', node);
     else this.#visit(body, env);
   }
 
-  #visit(node: Node, env: Env): void {
+  #visit(node: Node, env: Scope): void {
     this.evaluator.tick();
     if (ts.isTypeNode(node)) return;
     if (ts.isFunctionLike(node)) return this.#make(node, env);
@@ -204,14 +204,14 @@ class Follower implements Followed {
   }
 
   /** Follows the getters that a node runs: of one property, or of any if an object is spread or taken apart. */
-  #reads(node: Node, env: Env): void {
+  #reads(node: Node, env: Scope): void {
     const holder =
       isAccess(node) || ts.isSpreadAssignment(node) ? node.expression : takenApart(node);
     if (holder !== undefined) this.#accessors(holder, node, env, ts.isGetAccessor);
   }
 
   /** Follows the methods that the language calls to convert, await or test a value. */
-  #convert(node: Expression, env: Env): void {
+  #convert(node: Expression, env: Scope): void {
     const type = this.evaluator.code.typeAt(node);
     for (const value of this.evaluator.evaluate(node, env))
       if (isOwner(value))
@@ -220,7 +220,7 @@ class Follower implements Followed {
             if (each.is === 'function') this.#enter(each, [[UNKNOWN]], node);
   }
 
-  #statements(statements: readonly Statement[], env: Env): void {
+  #statements(statements: readonly Statement[], env: Scope): void {
     for (const each of statements) {
       this.#visit(each, env);
       if (ts.isIfStatement(each) && this.#alwaysLeaves(each, env)) return;
@@ -228,13 +228,13 @@ class Follower implements Followed {
   }
 
   /** Returns true if a condition whose value is known ends the function. */
-  #alwaysLeaves({ expression, thenStatement, elseStatement }: IfStatement, env: Env): boolean {
+  #alwaysLeaves({ expression, thenStatement, elseStatement }: IfStatement, env: Scope): boolean {
     if (!leaves(thenStatement) && !leaves(elseStatement)) return false;
     const truth = this.evaluator.truth(expression, env);
     return truth !== undefined && leaves(truth ? thenStatement : elseStatement);
   }
 
-  #branches(condition: Expression, yes: Node, no: Node | undefined, env: Env): void {
+  #branches(condition: Expression, yes: Node, no: Node | undefined, env: Scope): void {
     this.#visit(condition, env);
     const truth = this.evaluator.truth(condition, env);
     if (truth !== false) this.#visit(yes, env);
@@ -242,14 +242,14 @@ class Follower implements Followed {
   }
 
   /** Remembers a function until it's called. A declaration is only made where something uses its name. */
-  #make(node: SignatureDeclaration, env: Env): void {
+  #make(node: SignatureDeclaration, env: Scope): void {
     if (ts.isFunctionDeclaration(node) || !('body' in node)) return;
     const isOfObject = ts.isObjectLiteralExpression(node.parent);
     const self = isOfObject ? this.evaluator.evaluate(node.parent, env) : undefined;
     this.#made.set(node, closure(node, env, self));
   }
 
-  #name(node: Identifier, env: Env): void {
+  #name(node: Identifier, env: Scope): void {
     const { parent, text } = node;
     if (text === 'idempotencyKey') this.usesKey = true;
     if (ts.isPropertyAccessExpression(parent) || ts.isCallExpression(parent)) return;
@@ -265,7 +265,7 @@ class Follower implements Followed {
   }
 
   /** Follows a class that is declared inside a function: its static parts run. */
-  #declareClass(node: ClassLikeDeclaration, env: Env): void {
+  #declareClass(node: ClassLikeDeclaration, env: Scope): void {
     for (const member of node.members) {
       const isStatic = (ts.getCombinedModifierFlags(member) & ts.ModifierFlags.Static) !== 0;
       if (ts.isClassStaticBlockDeclaration(member)) this.#visit(member.body, env);
@@ -274,7 +274,7 @@ class Follower implements Followed {
     }
   }
 
-  #call(node: CallExpression | NewExpression, env: Env): void {
+  #call(node: CallExpression | NewExpression, env: Scope): void {
     for (const each of node.arguments ?? []) this.#visit(each, env);
     const { expression } = node;
     if (expression.kind === ts.SyntaxKind.SuperKeyword)
@@ -289,19 +289,19 @@ class Follower implements Followed {
     else if (!ts.isStringLiteralLike(loaded)) this.unknown('a module whose name is computed', node);
   }
 
-  #template(node: TaggedTemplateExpression, env: Env): void {
+  #template(node: TaggedTemplateExpression, env: Scope): void {
     ts.forEachChild(node.template, (child) => this.#visit(child, env));
     this.#visit(node.tag, env);
     this.#invoke(node.tag, [this.evaluator.evaluate(node.template, env)], node, env);
   }
 
-  #invoke(callee: Expression, given: readonly Values[], node: Node, env: Env): void {
+  #invoke(callee: Expression, given: readonly Values[], node: Node, env: Scope): void {
     const callees = this.evaluator.evaluate(callee, env).filter((each) => each.is !== 'literal');
     if (callees.length === 0 && !ts.isOptionalChain(node)) this.unknown(callee.getText(), node);
     for (const each of callees) this.#dispatch(each, given, node, env);
   }
 
-  #dispatch(callee: Value, given: readonly Values[], node: Node, env: Env): void {
+  #dispatch(callee: Value, given: readonly Values[], node: Node, env: Scope): void {
     if (callee.is === 'function') this.#enter(callee, given, node);
     else if (callee.is === 'class') this.#construct(callee.node, given, node);
     else if (callee.is === 'outside' && isTrapped(callee)) this.#traps(callee, node);
@@ -312,7 +312,7 @@ class Follower implements Followed {
     else this.unknown(textOf(node), node);
   }
 
-  #outside(callee: OutsideValue, given: readonly Values[], node: Node, env: Env): void {
+  #outside(callee: OutsideValue, given: readonly Values[], node: Node, env: Scope): void {
     if (isIndirect(callee)) return this.#indirect(callee, given, node, env);
     this.#record(mutationEffect(this.evaluator, callee, node, env), node);
     const heard = listenersOf(this.evaluator, callee, given);
@@ -330,7 +330,7 @@ class Follower implements Followed {
   /** Returns what a callback receives first: an item, what a promise becomes, or the client in a transaction. */
   #elementsFor(callee: OutsideValue): Values {
     const { pkg, path, self = [] } = callee;
-    if (pkg !== 'global') return /transaction$/i.test(nameOf(callee)) ? self : [UNKNOWN];
+    if (pkg !== 'global') return /transaction$/i.test(callNameOf(callee)) ? self : [UNKNOWN];
     if (path.at(-2) === 'Promise') return self;
     const found = this.evaluator.elements(self);
     return found.length === 0 ? [NOTHING] : found;
@@ -347,8 +347,8 @@ class Follower implements Followed {
   }
 
   /** Follows `call`, `apply`, `Reflect.apply` and `Reflect.construct`. `bind` only makes a function. */
-  #indirect(callee: OutsideValue, given: readonly Values[], node: Node, env: Env): void {
-    const name = nameOf(callee);
+  #indirect(callee: OutsideValue, given: readonly Values[], node: Node, env: Scope): void {
+    const name = callNameOf(callee);
     const isReflect = callee.path.includes('Reflect');
     const targets = (isReflect ? given[0] : callee.self) ?? [];
     if (targets.length === 0 || targets.some(isIndirect)) return this.unknown(textOf(node), node);
@@ -438,7 +438,7 @@ class Follower implements Followed {
     }
   }
 
-  #super(node: CallExpression, env: Env): void {
+  #super(node: CallExpression, env: Scope): void {
     const owner = ts.findAncestor(node, ts.isClassLike);
     const [self] = selfIn(env);
     if (owner === undefined || self?.is !== 'instance') return this.unknown('super', node);
@@ -446,7 +446,7 @@ class Follower implements Followed {
   }
 
   /** Follows the getters or setters of an object that a node runs, and the traps of a proxy. */
-  #accessors(holder: Expression, node: Node, env: Env, is: (node: Node) => boolean): void {
+  #accessors(holder: Expression, node: Node, env: Scope, is: (node: Node) => boolean): void {
     const { code } = this.evaluator;
     const name = isAccess(node) ? this.evaluator.nameIn(node, env) : undefined;
     if (name === 'idempotencyKey') this.usesKey = true;
@@ -474,7 +474,7 @@ class Follower implements Followed {
     return code.implementationsOf(name, code.typeAt(written)).includes(accessor);
   }
 
-  #accessor(member: Member, holder: Value, env: Env): FunctionValue {
+  #accessor(member: Member, holder: Value, env: Scope): FunctionValue {
     const node = member as Node as SignatureDeclaration;
     return isOwner(holder)
       ? closure(node, holder.env, [holder])
@@ -488,7 +488,7 @@ class Follower implements Followed {
   }
 
   /** Follows the iterator that a loop or a spread runs. */
-  #iterate(node: Expression, env: Env): void {
+  #iterate(node: Expression, env: Scope): void {
     for (const name of ['[Symbol.iterator]', '[Symbol.asyncIterator]'])
       for (const member of this.evaluator.code.membersNamed(name))
         for (const value of this.evaluator.evaluate(node, env)) {

@@ -3,7 +3,7 @@ import { callOf } from '../code/code.js';
 import { ts } from '../code/typescript.js';
 import { type Evaluator } from '../evaluate/evaluator.js';
 import { HOLE, type OutsideValue, textsOf, type Values } from '../evaluate/values.js';
-import { nameOf } from '../known/known-calls.js';
+import { callNameOf } from '../known/known-calls.js';
 
 const EMITTERS =
   /^(?:events|eventemitter3|mitt|nanoevents|emittery|rxjs|eventemitter2|@nestjs\/event-emitter|tseep)$/;
@@ -34,7 +34,7 @@ export function listenersOf(
   const isEmitter =
     EMITTERS.test(callee.pkg) ||
     /^(?:EventEmitter|NodeEventTarget|EventTarget)$/.test(callee.path.at(-2) ?? '');
-  if (!isEmitter || !EMITS.test(nameOf(callee))) return undefined;
+  if (!isEmitter || !EMITS.test(callNameOf(callee))) return undefined;
   const events = textsOf(given[0] ?? []);
   const source = emitterIn(callee.self ?? []);
   const functions = LISTENS.flatMap((name) => evaluator.code.identifiersNamed(name)).flatMap(

@@ -1,11 +1,11 @@
 import type { CallExpression, Expression, Node, Symbol as TsSymbol } from 'typescript';
-import { callOf, isAssignment, isDeclarationName, isUpdated, targetOf } from '../code/code.js';
+import { callOf, isAssignment, isDeclarationName, isUpdated, assignedTo } from '../code/code.js';
 import { ts } from '../code/typescript.js';
 import type { CallEffect } from '../effect.js';
 import { type Evaluator } from '../evaluate/evaluator.js';
 import { innerOf } from '../evaluate/syntax.js';
-import { isKept, type Env, type OutsideValue } from '../evaluate/values.js';
-import { nameOf } from '../known/known-calls.js';
+import { isKept, type Scope, type OutsideValue } from '../evaluate/values.js';
+import { callNameOf } from '../known/known-calls.js';
 
 /** Methods that change the object they belong to. */
 const MUTATING =
@@ -21,7 +21,7 @@ const OF_ARGUMENT =
 export function assignmentEffect(
   evaluator: Evaluator,
   target: Expression,
-  env: Env,
+  env: Scope,
 ): CallEffect | undefined {
   const inner = innerOf(target);
   if (inner !== undefined) return assignmentEffect(evaluator, inner, env);
@@ -50,10 +50,10 @@ export function mutationEffect(
   evaluator: Evaluator,
   callee: OutsideValue,
   node: Node,
-  env: Env,
+  env: Scope,
 ): CallEffect | undefined {
   const { arguments: [first] = [], expression } = node as Partial<CallExpression>;
-  const name = nameOf(callee);
+  const name = callNameOf(callee);
   const ofArgument = callee.pkg === 'global' && OF_ARGUMENT.test(callee.path.join('.'));
   const isMutation = ofArgument || (CONTAINERS.test(callee.pkg) && MUTATING.test(name));
   if (!isMutation || /^Weak/.test(callee.path[0] ?? '')) return undefined;
@@ -137,7 +137,7 @@ function nameIn(target: Expression): Node | undefined {
 
 /** Returns true for a use that only sets a value, and for a statement that only adds to one. */
 function isUnread(use: Node): boolean {
-  const target = targetOf(use);
+  const target = assignedTo(use);
   const { parent } = target;
   const isAdded =
     ts.isPropertyAccessExpression(parent) &&
@@ -152,7 +152,7 @@ function isUnread(use: Node): boolean {
 
 /** Returns true for a use in a function that looks something up, or decides what runs. */
 function isLookup(use: Node, within: Node): boolean {
-  const target = targetOf(use);
+  const target = assignedTo(use);
   const { parent } = target;
   const isRead =
     (ts.isElementAccessExpression(parent) && parent.expression === target) ||

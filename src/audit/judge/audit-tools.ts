@@ -24,7 +24,7 @@ import { HOLE } from '../evaluate/values.js';
 import { followCalls, type Unknown } from '../follow/follow-calls.js';
 import { KnownCalls, knowledge, type AuditKnowledge } from '../known/known-calls.js';
 import { declaredBy } from '../tools/declared.js';
-import { findTools, type FoundTool } from '../tools/find-tools.js';
+import { findTools, type ToolInCode } from '../tools/find-tools.js';
 import { applyBaseline, liesIn, newLies, readBaseline } from './baseline.js';
 import { judgeTool, type ToolAudit } from './judge-tool.js';
 
@@ -119,7 +119,7 @@ export async function auditFolder(options: AuditOptions = {}): Promise<AuditRepo
 export function audited(
   evaluator: Evaluator,
   known: KnownCalls,
-  { name, node, declared, handlers }: FoundTool,
+  { name, node, declared, handlers }: ToolInCode,
 ): ToolAudit {
   return judgeTool(
     name,
@@ -140,7 +140,7 @@ async function auditSource(
   find: (
     evaluator: Evaluator,
     entries: readonly string[],
-  ) => readonly (FoundTool | ToolAudit | Skipped)[],
+  ) => readonly (ToolInCode | ToolAudit | Skipped)[],
 ): Promise<AuditReport> {
   const {
     root: given = process.cwd(),

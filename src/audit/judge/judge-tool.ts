@@ -10,7 +10,7 @@ import type { Declared } from '../tools/declared.js';
  * - `agrees`: every call on every path is known, and none contradicts the declaration
  * - `unknown`: everything else
  */
-export type Verdict = 'lies' | 'agrees' | 'unknown';
+export type Judgement = 'lies' | 'agrees' | 'unknown';
 
 /** A difference between the declaration and the code. */
 export interface AuditFinding {
@@ -28,7 +28,7 @@ export interface AuditFinding {
 /** A tool with its verdict. */
 export interface ToolAudit {
   readonly name: string;
-  readonly verdict: Verdict;
+  readonly verdict: Judgement;
   /** The declaration's `file:line`. */
   readonly at: string;
   readonly declared: Declared['options'];

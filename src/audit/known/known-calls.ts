@@ -40,7 +40,7 @@ export class KnownCalls {
 
   effectsOf(call: OutsideCall): Effects | undefined {
     const [, by] = this.#readers.find(([packages]) => packages.test(call.pkg)) ?? [];
-    const name = nameOf(call);
+    const name = callNameOf(call);
     return this.#byUser(call, name) ?? by?.(call, name) ?? byTable(call, name);
   }
 
@@ -244,7 +244,7 @@ function effect(
 }
 
 /** Returns the name of what is called, without `()`, `new` and `promises`. */
-export function nameOf({ path, pkg }: Pick<OutsideValue, 'path' | 'pkg'>): string {
+export function callNameOf({ path, pkg }: Pick<OutsideValue, 'path' | 'pkg'>): string {
   return path.filter((part) => !/^(?:\(\)|new|default|promises)$/.test(part)).at(-1) ?? pkg;
 }
 

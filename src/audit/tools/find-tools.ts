@@ -12,11 +12,11 @@ import { callOf, memberName } from '../code/code.js';
 import { packageOf } from '../code/outside-code.js';
 import { ts } from '../code/typescript.js';
 import { type Evaluator } from '../evaluate/evaluator.js';
-import { closure, HOLE, textsOf, type Env, type Values } from '../evaluate/values.js';
+import { closure, HOLE, textsOf, type Scope, type Values } from '../evaluate/values.js';
 import { declaredIn, type Declared } from './declared.js';
 
 /** A tool in the source, with the function that does its work. */
-export interface FoundTool {
+export interface ToolInCode {
   readonly name: string;
   readonly declared: Declared;
   /** The functions that the tool runs. Empty if a user or a provider does the work. */
@@ -37,7 +37,7 @@ const NAMES = ['defineTool', 'tool', 'toolkit'];
 export function findTools(
   evaluator: Evaluator,
   isWanted: (file: SourceFile) => boolean,
-): readonly FoundTool[] {
+): readonly ToolInCode[] {
   const { code } = evaluator;
   const named = NAMES.flatMap((name) => code.identifiersNamed(name));
   const aliases = named.flatMap(({ parent }) =>
@@ -50,7 +50,7 @@ export function findTools(
     return name === undefined || call === undefined ? [] : [{ name, call }];
   });
   const finder = new Finder(evaluator, uses);
-  const order = (tool: FoundTool) => code.files.indexOf(tool.node.getSourceFile());
+  const order = (tool: ToolInCode) => code.files.indexOf(tool.node.getSourceFile());
   return uses
     .filter(({ call }) => isWanted(call.getSourceFile()))
     .flatMap((use) => finder.at(use))
@@ -64,7 +64,7 @@ class Finder {
   ) {}
 
   /** Returns the tools that a call of `defineTool`, `tool` or `toolkit` declares. */
-  at({ name, call }: Use): readonly FoundTool[] {
+  at({ name, call }: Use): readonly ToolInCode[] {
     if (name === 'defineTool')
       return this.#contexts(call, call.arguments[0]).flatMap((env) => {
         const options = this.#argument(call, 0, env);
@@ -104,12 +104,12 @@ class Finder {
     owner: ClassLikeDeclaration,
     name: string,
     defaults = this.#defaultsOf(owner),
-  ): readonly FoundTool[] {
+  ): readonly ToolInCode[] {
     const instance = this.evaluator.anInstance(owner, true);
     return this.#tool(call, options, defaults, this.evaluator.ofInstance(instance, name) ?? []);
   }
 
-  #tool(node: Node, options: Values, defaults: Values, handlers: Values): readonly FoundTool[] {
+  #tool(node: Node, options: Values, defaults: Values, handlers: Values): readonly ToolInCode[] {
     return textsOf(this.evaluator.field(options, 'name')).map((name) => ({
       name: name === 'undefined' ? HOLE : name,
       declared: declaredIn(this.evaluator, options, defaults),
@@ -131,7 +131,7 @@ class Finder {
   }
 
   /** Returns the activations that a call in a function of own code runs in, one for each caller. */
-  #contexts(node: Node, options: Expression | undefined, depth = 0): readonly Env[] {
+  #contexts(node: Node, options: Expression | undefined, depth = 0): readonly Scope[] {
     const free = this.evaluator.scopeOf(node);
     const { node: container, outer = free, self } = free;
     const values = options === undefined ? [] : this.evaluator.evaluate(options, free);
@@ -150,7 +150,7 @@ class Finder {
   }
 
   /** Returns the arguments of a function in a call of it, or in each turn of a loop like `map`. */
-  #argumentsIn(call: CallExpression, container: Node, env: Env): readonly (readonly Values[])[] {
+  #argumentsIn(call: CallExpression, container: Node, env: Scope): readonly (readonly Values[])[] {
     if (!call.arguments.some((each) => each === container)) return [this.evaluator.args(call, env)];
     const { expression: list } = call.expression as { readonly expression?: Expression };
     const items = list && this.evaluator.items(this.evaluator.evaluate(list, env));

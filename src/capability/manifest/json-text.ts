@@ -14,11 +14,11 @@ export interface Position {
   readonly column: number;
 }
 
-export type Path = readonly (string | number)[];
+export type JsonPath = readonly (string | number)[];
 
 /** A problem that the author of a text should fix. An error makes the entry unusable. */
 export interface EntryFinding {
-  readonly path: Path;
+  readonly path: JsonPath;
   readonly message: string;
   readonly severity: 'error' | 'warning';
 }
@@ -28,14 +28,14 @@ interface EntryList {
   readonly ok: true;
   readonly list: readonly unknown[];
   /** The path of the list within the text. */
-  readonly base: Path;
+  readonly base: JsonPath;
   /** Warnings about keys that occur twice. Paths start at the top of the text. */
   readonly findings: readonly EntryFinding[];
   /**
    * Returns the position of a value. If the value is missing, returns the position of the nearest
    * enclosing value.
    */
-  readonly positionAt: (path: Path) => Position;
+  readonly positionAt: (path: JsonPath) => Position;
 }
 
 /** Maximum characters, entries and nesting depth of a text. Real manifests are far smaller. */
@@ -82,7 +82,7 @@ export function readList(
     );
   const value: unknown = getNodeValue(root);
   const inside = isPlainObject(value) ? value[key] : undefined;
-  const base: Path = Array.isArray(inside) ? [key] : [];
+  const base: JsonPath = Array.isArray(inside) ? [key] : [];
   const list: unknown = base.length === 0 ? value : inside;
   if (!Array.isArray(list))
     return refused(
@@ -122,7 +122,7 @@ function depthFault(text: string): number | undefined {
   return undefined;
 }
 
-function* doubleKeys({ type, children = [] }: Node, path: Path): Generator<EntryFinding> {
+function* doubleKeys({ type, children = [] }: Node, path: JsonPath): Generator<EntryFinding> {
   const message = 'The key occurs twice. Only the last value counts.';
   const seen = new Set<unknown>();
   for (const [index, child] of children.entries()) {
@@ -140,7 +140,7 @@ function* doubleKeys({ type, children = [] }: Node, path: Path): Generator<Entry
  * Returns the node at a path, or the nearest enclosing node. For a duplicate key, returns the last
  * node, because JSON uses its value.
  */
-function nodeAt(root: Node, path: Path): Node {
+function nodeAt(root: Node, path: JsonPath): Node {
   let node = root;
   for (const step of path) {
     const next =
@@ -163,7 +163,7 @@ function createPositions(text: string): (offset: number) => Position {
 }
 
 /** Returns a path as a JSON pointer (RFC 6901). */
-export function pointerOf(path: Path): string {
+export function pointerOf(path: JsonPath): string {
   return path
     .map((step) => `/${String(step).replaceAll('~', '~0').replaceAll('/', '~1')}`)
     .join('');

@@ -3,7 +3,7 @@ import { PRIORITY_NAMES } from '../../core/enum-order.js';
 import { SideEffect } from '../../core/enums.js';
 import { LIMITS } from '../../core/limits.js';
 import { cloneFrozen } from '../../core/plain-data.js';
-import { list, optionKinds, text } from '../../tool/metadata-schema.js';
+import { listField, optionKinds, textField } from '../../tool/metadata-schema.js';
 import {
   type FieldKind,
   type FieldOn,
@@ -16,7 +16,7 @@ import type { JsonSchema } from '../../tool/tool-schema.js';
 /** Maximum duration of a timer in seconds. */
 const LONGEST_SECONDS = Math.floor(LIMITS.timerMs / 1_000);
 
-const labels = list(text());
+const labels = listField(textField());
 /**
  * Returns the schema for a map. The schema checks the map without rebuilding it, because zod would
  * drop a key called `__proto__`.
@@ -42,7 +42,7 @@ const parameters = z.looseObject({
 
 const needOfVariable = z.union(
   [
-    text(),
+    textField(),
     z.looseObject({
       required: z.boolean().optional().describe('Whether the tool fails without the variable.'),
       optional: z.boolean().optional().describe('Whether the tool works without the variable.'),
@@ -54,9 +54,11 @@ const needOfVariable = z.union(
 
 const auth = z.strictObject({
   required: z.boolean().describe('Whether calls fail without credentials.'),
-  type: text().optional().describe('The kind of credentials, such as "api_key" or "oauth2".'),
+  type: textField().optional().describe('The kind of credentials, such as "api_key" or "oauth2".'),
   env: z
-    .union([text(), mapOf(text())], { error: 'the name of a variable, or an object of them' })
+    .union([textField(), mapOf(textField())], {
+      error: 'the name of a variable, or an object of them',
+    })
     .optional()
     .describe('The environment variable with the credentials; newer manifests use "envs".'),
   envs: mapOf(needOfVariable)
@@ -66,7 +68,7 @@ const auth = z.strictObject({
     ),
   docs: optionKinds().sentence.optional().describe('How to get access.'),
   scopes: z
-    .union([z.string().max(LIMITS.sentenceLength), list(z.string().max(LIMITS.labelLength))], {
+    .union([z.string().max(LIMITS.sentenceLength), listField(z.string().max(LIMITS.labelLength))], {
       error: 'a list of scopes, or one text with spaces between them',
     })
     .optional()
@@ -74,7 +76,7 @@ const auth = z.strictObject({
 });
 
 const provider = z.strictObject({
-  name: text().describe('The kind of service, as registered by the application.'),
+  name: textField().describe('The kind of service, as registered by the application.'),
   priority: z.int().optional().describe('Providers are tried in ascending order; 100 if missing.'),
   health_check_interval: z
     .number()
@@ -91,7 +93,7 @@ const idempotencyKey = z.union(
     z.boolean(),
     z.looseObject({
       required: z.boolean().describe('Whether repeated calls need an idempotency key.'),
-      scope: text().optional().describe('The scope within which the key is unique.'),
+      scope: textField().optional().describe('The scope within which the key is unique.'),
       guidance: optionKinds().sentence.optional().describe('How to generate the key.'),
     }),
   ],
@@ -101,11 +103,11 @@ const idempotencyKey = z.union(
 /** The allowed values for each kind of key. `define-entry.ts` converts the values. */
 const KINDS = {
   ...optionKinds(),
-  requests: list(z.unknown()),
-  label: text(),
+  requests: listField(z.unknown()),
+  label: textField(),
   labels,
   words: labels,
-  tags: list(z.string().max(LIMITS.labelLength)),
+  tags: listField(z.string().max(LIMITS.labelLength)),
   personas: labels,
   wholeSeconds: z.int().min(0).max(LONGEST_SECONDS),
   seconds: z.number().min(0).max(LONGEST_SECONDS),
@@ -116,14 +118,14 @@ const KINDS = {
     error: `one of ${quoted(PRIORITY_NAMES)}, or their numbers 0 to 3`,
   }),
   safetyLevel: z.enum(SAFETY_LEVELS),
-  sideEffects: z.union([z.enum(SideEffect), list(z.enum(SideEffect))], {
+  sideEffects: z.union([z.enum(SideEffect), listField(z.enum(SideEffect))], {
     error: `one of ${quoted(Object.values(SideEffect))}, or a list of them`,
   }),
   idempotency: idempotencyKey,
   auth,
-  providers: list(provider),
+  providers: listField(provider),
   any: z.unknown(),
-  flags: z.union([text(), labels, mapOf(labels)], {
+  flags: z.union([textField(), labels, mapOf(labels)], {
     error: 'a list of flags, or an object with a list of flags for each operation',
   }),
 } satisfies { readonly [Kind in FieldKind]?: z.ZodType };

@@ -1,5 +1,11 @@
 import { describeValue, isPlainObject } from '../../core/plain-data.js';
-import { type EntryFinding, type Path, pointerOf, type Position, readList } from './json-text.js';
+import {
+  type EntryFinding,
+  type JsonPath,
+  pointerOf,
+  type Position,
+  readList,
+} from './json-text.js';
 import { findingAt, type ManifestIssue, type Place, wholeFinding } from './manifest-issue.js';
 
 export type Fields = Readonly<Record<string, unknown>>;
@@ -15,7 +21,7 @@ export interface RawEntry {
    * Returns the place of a value in the entry. If the value is missing, returns the place of the
    * nearest enclosing value.
    */
-  readonly placeOf: (path: Path) => Place & Position;
+  readonly placeOf: (path: JsonPath) => Place & Position;
 }
 
 /**
@@ -47,7 +53,7 @@ export function readEntries<Item>(
     return { entries: [], issues: [wholeFinding(owner, file, source.fault)], total: 0 };
   const { base, list, positionAt } = source;
   const issues: ManifestIssue[] = [];
-  const placeAt = (path: Path) => ({ owner, file, ...positionAt(path), path: pointerOf(path) });
+  const placeAt = (path: JsonPath) => ({ owner, file, ...positionAt(path), path: pointerOf(path) });
   const tell = ({ path, severity, message }: EntryFinding) =>
     void issues.push(
       findingAt(
@@ -55,19 +61,19 @@ export function readEntries<Item>(
         'invalid',
         severity,
         message,
-        nameOf(list[path[base.length] as number]),
+        entryNameOf(list[path[base.length] as number]),
       ),
     );
   source.findings.forEach(tell);
   const entries = list.flatMap((fields, index): readonly Item[] => {
-    const pathOf = (path: Path) => [...base, index, ...path];
+    const pathOf = (path: JsonPath) => [...base, index, ...path];
     const tellOf = (finding: EntryFinding) => tell({ ...finding, path: pathOf(finding.path) });
     if (!isPlainObject(fields)) {
       const message = `Expected a ${kind} as an object, got ${describeValue(fields)}.`;
       tellOf({ path: [], message, severity: 'error' });
       return [];
     }
-    const placeOf = (path: Path) => placeAt(pathOf(path));
+    const placeOf = (path: JsonPath) => placeAt(pathOf(path));
     const item = read({ owner, file, index, fields, placeOf }, tellOf);
     return item === undefined ? [] : [item];
   });
@@ -76,7 +82,7 @@ export function readEntries<Item>(
 }
 
 /** Returns an entry's name, even if other parts of the entry are invalid. */
-export function nameOf(entry: unknown): string | undefined {
+export function entryNameOf(entry: unknown): string | undefined {
   if (!isPlainObject(entry)) return undefined;
   const { name } = { ...entry, ...(isPlainObject(entry['function']) && entry['function']) };
   return (typeof name === 'string' && name.trim().slice(0, 128)) || undefined;

@@ -3,7 +3,7 @@ import { cloneFrozen, isPlainObject } from '../../core/plain-data.js';
 import { entryOf, type Execute, type ToolEntry } from '../../tool/tool-definition.js';
 import { checkEntry } from './check-entry.js';
 import { defineEntry, inManifestKeys, KEY_OF_OPTION } from './define-entry.js';
-import type { EntryFinding, Path, Position } from './json-text.js';
+import type { EntryFinding, JsonPath, Position } from './json-text.js';
 import type { ManifestEntry } from './manifest-entry.js';
 import type { Place } from './manifest-issue.js';
 import { type Fields, readEntries, type ReadEntries } from './read-entries.js';
@@ -78,7 +78,7 @@ export function readManifest(
  */
 function plainForm(raw: Fields): {
   readonly fields: Fields;
-  readonly pathOf: (path: Path) => Path;
+  readonly pathOf: (path: JsonPath) => JsonPath;
 } {
   const { function: inside, ...beside } = raw;
   if (!isPlainObject(inside)) return { fields: raw, pathOf: (path) => path };

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { toIssues } from '../../core/issues.js';
 import { cloneFrozen, describeValue } from '../../core/plain-data.js';
-import type { Path } from '../manifest/json-text.js';
+import type { JsonPath } from '../manifest/json-text.js';
 import {
   type CapabilityFinding,
   didYouMean,
@@ -10,7 +10,7 @@ import {
   requiredWords,
 } from '../manifest/manifest-issue.js';
 import { ownerKey } from '../manifest/persona.js';
-import { type Fields, nameOf, type RawEntry } from '../manifest/read-entries.js';
+import { type Fields, entryNameOf, type RawEntry } from '../manifest/read-entries.js';
 
 /** The kinds of catalogue items other than tools. */
 export type WorkKind = 'skill' | 'job' | 'task';
@@ -114,8 +114,10 @@ export function checkWork<Kind extends WorkKind>(
   const merge = kind === 'skill' ? ({ fields }: RawWork) => fields : createMerge(entries);
   const checked = new Map<string, CheckedWork<Kind>>();
   for (const raw of entries) {
-    const say = (path: Path, what: CapabilityFinding['kind'], message: string) =>
-      void findings.push(findingAt(raw.placeOf(path), what, 'error', message, nameOf(raw.fields)));
+    const say = (path: JsonPath, what: CapabilityFinding['kind'], message: string) =>
+      void findings.push(
+        findingAt(raw.placeOf(path), what, 'error', message, entryNameOf(raw.fields)),
+      );
     const merged = merge(raw);
     if (typeof merged === 'string') {
       say(['extends'], 'dangling', merged);
@@ -145,7 +147,7 @@ function createMerge(entries: readonly RawWork[]): (raw: RawWork) => Fields | st
   const keyOf = (owner: string | null, name: string) => `${ownerKey(owner)}/${name}`;
   const byName = new Map<string, RawWork>();
   for (const raw of entries.toReversed()) {
-    const name = nameOf(raw.fields);
+    const name = entryNameOf(raw.fields);
     if (name !== undefined) byName.set(keyOf(raw.owner, name), raw);
   }
   const merged = new Map<RawWork, Fields | string>();
@@ -153,14 +155,14 @@ function createMerge(entries: readonly RawWork[]): (raw: RawWork) => Fields | st
     const { extends: extended = '' } = fields;
     if (typeof extended !== 'string')
       return `extends must be the name of a ${kind}, but is ${describeValue(extended)}.`;
-    const name = nameOf(fields);
+    const name = entryNameOf(fields);
     const explicit = extended.trim();
     const base =
       (explicit === name ? undefined : byName.get(keyOf(owner, explicit))) ??
       // Only a persona's entry inherits from the shared entry of its own name.
       (ownerKey(owner) === '' ? undefined : byName.get(keyOf(null, explicit || (name ?? ''))));
     if (base !== undefined) return merge(base);
-    const names = entries.flatMap((each) => nameOf(each.fields) ?? []);
+    const names = entries.flatMap((each) => entryNameOf(each.fields) ?? []);
     return explicit === ''
       ? {}
       : `There is no ${kind} called ${describeValue(explicit)} to extend.${didYouMean(explicit, names)}`;

@@ -162,13 +162,13 @@ function callOf({ openTurn }: SessionData, callId: string): CallRecord | undefin
 function unknownCall(data: SessionData, callId: string): ToolError {
   const ids = pendingOf(data).map((each) => each.callId);
   const more = ids.length > 10 ? ` and ${ids.length - 10} more` : '';
-  const known =
+  const pendingCalls =
     ids.length === 0
       ? 'No call is pending.'
       : `Pending calls: ${ids.slice(0, 10).join(', ')}${more}.`;
   return new ToolError(
     'UNKNOWN_CALL',
-    `Expected the id of a pending call, got ${describeValue(callId)}. ${known}`,
+    `Expected the id of a pending call, got ${describeValue(callId)}. ${pendingCalls}`,
     { details: { callId } },
   );
 }
@@ -256,8 +256,10 @@ function clonedInput(input: unknown): Json {
   return cloneMessage(input as Json, 'the arguments', 'INVALID_INPUT');
 }
 
-function outputOf(given: unknown): ToolOutput {
-  const result = isToolResult(given) ? given : ({ status: 'ok', value: given } as const);
+function outputOf(submitted: unknown): ToolOutput {
+  const result = isToolResult(submitted)
+    ? submitted
+    : ({ status: 'ok', value: submitted } as const);
   if (result.status === 'error') return errorOutput(failureText(result.message, result.details));
   if (result.status !== 'ok')
     throw invalidInput(
@@ -290,8 +292,8 @@ function unfit(pending: Pending | undefined, { kind }: CallDecision): ToolError 
 }
 
 /** Throws `INVALID_INPUT` for a result that doesn't match the tool's output schema. */
-function assertPromised({ callId, outputSchema }: PendingManualCall, given: unknown): void {
-  const result = isToolResult(given) ? given : { status: 'ok', value: given };
+function assertPromised({ callId, outputSchema }: PendingManualCall, submitted: unknown): void {
+  const result = isToolResult(submitted) ? submitted : { status: 'ok', value: submitted };
   if (result.status !== 'ok' || !isPlainObject(outputSchema)) return;
   const issues = answerIssues(outputSchema, plainValue(result.value).data);
   if (issues.length > 0)

@@ -10,8 +10,9 @@ import {
   digest,
   NO_CHAT,
   pendingOf,
-  time,
+  timestamp,
   withCalls,
+  type CallProgress,
   type CallRecord,
 } from '../chat-state.js';
 import { cloneMessage, closedMessages, id, json, type ChatMessage } from '../thread.js';
@@ -40,7 +41,7 @@ export const sessionFields = {
   context: json.exactOptional(),
   job: z.string().exactOptional(),
   /** The start of the job's first run, in milliseconds since 1970. */
-  startedAt: time.exactOptional(),
+  startedAt: timestamp.exactOptional(),
   /**
    * The SHA-256 of the decision about each call, to recognize a repeated decision, and the person who
    * decided.
@@ -96,8 +97,8 @@ const newSessionOptions = z.strictObject({
  * JSON-serializable, `OPEN_TOOL_CALLS` for messages with open calls.
  */
 export function newSessionData(options: NewSession): SessionData {
-  const given = checkOptions(newSessionOptions, options, 'options of a session');
-  const { id = randomUUID(), context, job, messages = [] } = given;
+  const checked = checkOptions(newSessionOptions, options, 'options of a session');
+  const { id = randomUUID(), context, job, messages = [] } = checked;
   return freezePlain({
     ...NO_CHAT,
     id,
@@ -123,23 +124,29 @@ export function revised(data: SessionData): SessionData {
  * because another process may have started them.
  */
 export function withDecisionsAskedAgain(data: SessionData, now: number): SessionData {
-  const calls = data.openTurn?.calls ?? [];
-  const isOpen = ({ progress: { state } }: CallRecord) =>
-    state === 'approved' || state === 'not_started';
-  if (!calls.some(isOpen)) return data;
-  const approved = new Set(
-    calls.flatMap(({ callId, progress }) => (progress.state === 'approved' ? callId : [])),
-  );
-  const doubted = withCalls(data, (call) => {
-    const { progress } = call;
-    if (progress.state === 'approved')
-      return { ...call, progress: { state: 'waiting', pending: progress.pending } };
-    if (progress.state !== 'not_started') return call;
-    const { rerunOf: startedAt = now, ...rest } = progress;
-    return { ...call, progress: { ...rest, state: 'started', startedAt } };
-  });
+  const approved = new Set<string>();
+  let isDecided = true;
+  for (const { callId, progress } of data.openTurn?.calls ?? []) {
+    if (progress.state === 'approved') approved.add(callId);
+    if (progress.state === 'approved' || progress.state === 'not_started') isDecided = false;
+  }
+  if (isDecided) return data;
+  const doubted = withCalls(data, (call) => ({ ...call, progress: askedAgain(call, now) }));
   const resolutions = data.resolutions.filter(({ callId }) => !approved.has(callId));
   return revised({ ...doubted, resolutions });
+}
+
+function askedAgain({ progress }: CallRecord, now: number): CallProgress {
+  switch (progress.state) {
+    case 'approved':
+      return { state: 'waiting', pending: progress.pending };
+    case 'not_started': {
+      const { rerunOf: startedAt = now, ...rest } = progress;
+      return { ...rest, state: 'started', startedAt };
+    }
+    default:
+      return progress;
+  }
 }
 
 /**
@@ -157,10 +164,10 @@ export async function enterRun(
   const approvedIn = data.openTurn?.calls.flatMap(({ progress }) =>
     progress.state === 'approved' ? [progress.pending.storeIdentity] : [],
   )[0];
-  const known = data.storeIdentity ?? approvedIn;
+  const storeBefore = data.storeIdentity ?? approvedIn;
   try {
     const { identity: storeIdentity } = await store.now();
-    const isSame = known === undefined || known === storeIdentity;
+    const isSame = storeBefore === undefined || storeBefore === storeIdentity;
     return freezePlain({ ...(isSame ? data : withDecisionsAskedAgain(data, now)), storeIdentity });
   } catch (error) {
     // There's no open turn, so the store isn't needed.

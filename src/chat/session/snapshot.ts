@@ -5,8 +5,8 @@ import { formatIssues, toIssues } from '../../core/issues.js';
 import { checkOptions } from '../../core/options.js';
 import { canonicalJson, describeValue, isPlainObject } from '../../core/plain-data.js';
 import { publicMessage } from '../../core/public-message.js';
-import { isSettled } from '../chat-state.js';
-import { callsIn, clonePlain, closedMessages, ownCallsIn } from '../thread.js';
+import { isSettled, type CallRecord, type OpenTurn } from '../chat-state.js';
+import { callsIn, clonePlain, closedMessages, ownCallsIn, type ChatMessage } from '../thread.js';
 import { sessionFields, type SessionData } from './session-data.js';
 
 const FORMAT = 'tooldex.session';
@@ -69,14 +69,16 @@ export function signed<T extends Fields>(snapshot: T, key: Uint8Array | undefine
  * Returns a snapshot without its signature. @throws ToolError `INVALID_SNAPSHOT` if the value isn't
  * a snapshot, or wasn't signed with the key.
  */
-export function assertSigned(given: unknown, key: Uint8Array | undefined): Fields {
-  if (!isPlainObject(given) || given['format'] !== FORMAT) {
-    const got = isPlainObject(given) ? describeValue(given['format']) : describeValue(given);
+export function assertSigned(snapshot: unknown, key: Uint8Array | undefined): Fields {
+  if (!isPlainObject(snapshot) || snapshot['format'] !== FORMAT) {
+    const got = isPlainObject(snapshot)
+      ? describeValue(snapshot['format'])
+      : describeValue(snapshot);
     throw refused(
       `Expected the format ${JSON.stringify(FORMAT)}, got ${got}. Pass a snapshot from session.snapshot().`,
     );
   }
-  const { signature, ...unsigned } = given;
+  const { signature, ...unsigned } = snapshot;
   if (key === undefined) return unsigned;
   if (typeof signature === 'string' && isEqualSignature(signature, signatureOf(unsigned, key)))
     return unsigned;
@@ -92,9 +94,9 @@ export function assertSigned(given: unknown, key: Uint8Array | undefined): Field
  * @throws ToolError `INVALID_SNAPSHOT` with everything that is invalid, `INVALID_ARGUMENT` for
  * invalid options.
  */
-export function readSnapshot(given: unknown, options: SnapshotOptions = {}): SessionData {
+export function readSnapshot(json: unknown, options: SnapshotOptions = {}): SessionData {
   const { key } = checkOptions(snapshotOptions, options, 'options of reading a snapshot');
-  const snapshot = assertSigned(clonePlain(given, 'a snapshot', 'INVALID_SNAPSHOT'), key);
+  const snapshot = assertSigned(clonePlain(json, 'a snapshot', 'INVALID_SNAPSHOT'), key);
   const parsed = snapshotSchema.safeParse(snapshot);
   if (!parsed.success) {
     const issues = toIssues(parsed.error, snapshot);
@@ -119,22 +121,27 @@ function assertSound({ messages, openTurn }: SessionData): void {
   }
   if (canonicalJson(joined) !== canonicalJson(messages))
     throw refused("A turn's results must be in one message, in the order of its calls.");
-  if (openTurn === undefined) return;
-  const { message, calls } = openTurn;
-  const made = ownCallsIn(message).map((each) => [each.toolCallId, each.toolName, each.input]);
-  const recorded = calls.map((each) => [each.callId, each.toolName, each.input]);
-  if (canonicalJson(made) !== canonicalJson(recorded))
+  if (openTurn !== undefined) assertSoundTurn(openTurn, messages);
+}
+
+function assertSoundTurn(turn: OpenTurn, messages: readonly ChatMessage[]): void {
+  const made = ownCallsIn(turn.message);
+  const isRecorded = ({ callId, toolName, input }: CallRecord, at: number) =>
+    canonicalJson([callId, toolName, input]) ===
+    canonicalJson([made[at]?.toolCallId, made[at]?.toolName, made[at]?.input]);
+  if (made.length !== turn.calls.length || !turn.calls.every(isRecorded))
     throw refused("The open turn's calls differ from the calls in its message.");
-  const ids = [...messages, message].flatMap((each) =>
-    each.role === 'assistant' ? callsIn(each).map(({ toolCallId }) => toolCallId) : [],
-  );
-  const own = new Set(calls.map(({ callId }) => callId));
-  if (own.size < calls.length || ids.filter((each) => own.has(each)).length > own.size)
-    throw refused('A call in the open turn has the same id as another call.');
-  const isOther = ({ callId, progress }: (typeof calls)[number]) =>
-    'pending' in progress && progress.pending.callId !== callId;
-  if (calls.some(isOther)) throw refused('A call has the pending record of another call.');
-  if (isSettled(openTurn))
+  const ids = new Set<string>();
+  for (const message of [turn.message, ...messages])
+    for (const { toolCallId } of message.role === 'assistant' ? callsIn(message) : []) {
+      if (ids.has(toolCallId) && made.some((call) => call.toolCallId === toolCallId))
+        throw refused('A call in the open turn has the same id as another call.');
+      ids.add(toolCallId);
+    }
+  for (const { callId, progress } of turn.calls)
+    if ('pending' in progress && progress.pending.callId !== callId)
+      throw refused('A call has the pending record of another call.');
+  if (isSettled(turn))
     throw refused('Every call in the open turn has its result, so the turn should be closed.');
 }
 

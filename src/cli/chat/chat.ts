@@ -12,7 +12,14 @@ import { importModel } from './import-model.js';
 import { withTools } from '../load/load-registry.js';
 import { parseJson } from '../load/read-json.js';
 import { replaceFile } from '../load/replace-file.js';
-import { amount, flag, given, RUN_OPTIONS, text, type Values } from '../command/options.js';
+import {
+  amount,
+  flag,
+  given,
+  RUN_OPTIONS,
+  textOption,
+  type OptionValues,
+} from '../command/options.js';
 import { EXIT } from '../terminal/exit-codes.js';
 import {
   paint,
@@ -28,9 +35,12 @@ import { demoModel, demoNote, MODELS } from './demo-model.js';
 
 const OPTIONS = {
   ...RUN_OPTIONS,
-  model: text('<model>', 'a file that exports an AI SDK model or a function, or provider/name'),
-  system: text('<text>', 'the instructions that the model reads before all messages'),
-  session: text('<file>', 'store the conversation in a file, and continue it the next time'),
+  model: textOption(
+    '<model>',
+    'a file that exports an AI SDK model or a function, or provider/name',
+  ),
+  system: textOption('<text>', 'the instructions that the model reads before all messages'),
+  session: textOption('<file>', 'store the conversation in a file, and continue it the next time'),
   maxTurns: amount('<n>', 'the maximum number of model calls per turn (default: 8)', { least: 1 }),
   maxTools: amount('<n>', 'offer the model this many tools, and one that finds more', { least: 1 }),
   manual: flag('run no tools: you type every result'),
@@ -80,7 +90,7 @@ type Talking = ChatEngine & { readonly executor: ToolExecutor };
  * answered or a user is needed.
  */
 async function talk(
-  { terminal, words, options }: Context<Values<typeof OPTIONS>>,
+  { terminal, words, options }: Context<OptionValues<typeof OPTIONS>>,
   engine: Talking,
   path: string | undefined,
 ): Promise<number> {

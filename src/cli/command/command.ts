@@ -1,12 +1,12 @@
-import type { ImportOptions } from '../../load/import-modules.js';
-import { flag, type Options, type Values } from './options.js';
+import type { ModuleOptions } from '../../load/import-modules.js';
+import { flag, type Options, type OptionValues } from './options.js';
 import { plainJson, type Dialog } from '../terminal/terminal.js';
 
 /** The environment of a running command. */
 export interface Context<V = unknown> {
   readonly terminal: Dialog;
   readonly cwd: string;
-  readonly imports: ImportOptions;
+  readonly imports: ModuleOptions;
   readonly options: V & { readonly json: boolean };
   /** The operands, such as a tool name. */
   readonly words: readonly string[];
@@ -26,7 +26,7 @@ export interface Command<O extends Options = Options> {
   /**
    * Runs the command, prints its result, and returns the exit code. No return value means success.
    */
-  readonly run: (context: Context<Values<O>>) => number | void | Promise<number | void>;
+  readonly run: (context: Context<OptionValues<O>>) => number | void | Promise<number | void>;
 }
 
 /**

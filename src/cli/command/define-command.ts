@@ -56,7 +56,10 @@ function valueOf({ choices, many, read = (text) => text }: Option, given: string
  * Returns the values for a table of options. @throws ToolError `INVALID_ARGUMENT` if an option is
  * used without another option that it needs.
  */
-export function valuesOf(program: Program, options: Options): Readonly<Record<string, unknown>> {
+export function optionValuesOf(
+  program: Program,
+  options: Options,
+): Readonly<Record<string, unknown>> {
   const given = program.opts<Record<string, unknown>>();
   const isGiven = (name: string) => program.getOptionValueSource(name) === 'cli';
   const values = Object.entries(options).map(([name, option]) => {

@@ -37,7 +37,7 @@ export interface Option<T = unknown> {
 export type Options = Readonly<Record<string, Option<never> | Option>>;
 
 /** The values of a command's options. */
-export type Values<O extends Options> = {
+export type OptionValues<O extends Options> = {
   readonly [Name in keyof O]: O[Name] extends Option<infer T> ? T : never;
 };
 
@@ -49,7 +49,7 @@ export const flag = (help: string, rules: Rules = {}): Option<boolean> => ({
   ...rules,
 });
 
-export const text = (
+export const textOption = (
   value: string,
   help: string,
   rules: Rules = {},
@@ -68,7 +68,7 @@ export const repeated = (
   rules: Rules = {},
 ): Option<readonly string[] | undefined> => ({ value, help, many: 'repeat', ...rules });
 
-export const list = (
+export const listOption = (
   value: string,
   help: string,
   choices?: readonly string[],
@@ -109,23 +109,29 @@ export const TOOL_OPTIONS = {
     '<path>',
     'load tools from a file, a folder or a quoted glob; can be repeated (default: the places in tooldex.config.json, or else the bundled tools)',
   ),
-  manifests: text('<folder>', 'load tools from the manifests in a folder'),
-  mcp: text(
+  manifests: textOption('<folder>', 'load tools from the manifests in a folder'),
+  mcp: textOption(
     '<file>',
     'load tools from the MCP servers in a settings file; if tooldex-pins.json is next to it, only approved tools',
   ),
-  openapi: text('<file|url>', 'create a tool from each operation in an OpenAPI document'),
-  baseUrl: text('<url>', 'the base URL of the API (default: the first server in the document)'),
+  openapi: textOption('<file|url>', 'create a tool from each operation in an OpenAPI document'),
+  baseUrl: textOption(
+    '<url>',
+    'the base URL of the API (default: the first server in the document)',
+  ),
   auth: repeated(
     '<scheme=variable>',
     'the environment variable with the credential for a security scheme; can be repeated',
   ),
-  hints: text('<file>', 'words that find the tools (default: tooldex.hints.json, if it exists)'),
-  persona: text('<name>', 'see and call tools as this persona'),
+  hints: textOption(
+    '<file>',
+    'words that find the tools (default: tooldex.hints.json, if it exists)',
+  ),
+  persona: textOption('<name>', 'see and call tools as this persona'),
 } satisfies Options;
 
 /** The sources that tools are loaded from. */
-export type ToolPlaces = Partial<Values<typeof TOOL_OPTIONS>> & {
+export type ToolPlaces = Partial<OptionValues<typeof TOOL_OPTIONS>> & {
   readonly root?: string | undefined;
 };
 
@@ -159,12 +165,12 @@ export const RUN_OPTIONS = {
     least: 1,
     most: LIMITS.timerMs,
   }),
-  flags: list('<names>', 'the feature flags that are on, for tools that require flags'),
-  context: text(
+  flags: listOption('<names>', 'the feature flags that are on, for tools that require flags'),
+  context: textOption(
     '<module>',
     'the file whose default export is passed to tools as context.context; if it exports a function, its result is passed',
   ),
-  root: text(
+  root: textOption(
     '<dir>',
     'the folder that the bundled tools are confined to (default: the current folder)',
     {
@@ -173,7 +179,7 @@ export const RUN_OPTIONS = {
   ),
 } satisfies Options;
 
-export type RunValues = Values<typeof RUN_OPTIONS>;
+export type RunValues = OptionValues<typeof RUN_OPTIONS>;
 
 /** Filter conditions that have a command-line option. */
 const CONDITIONS = Object.values<ToolField>(TOOL_FIELDS).flatMap(({ kind, filter, most }) =>
@@ -204,10 +210,10 @@ export const FILTER_OPTIONS = {
       const help = `only tools with this ${param.replaceAll('_', ' ')}`;
       return isMost
         ? [name, choice(value, about.replace(/^The (.*)\.$/, '$1'), values!)]
-        : [name, list(value, help, values)];
+        : [name, listOption(value, help, values)];
     }),
   ),
-  derived: list('<set>', 'only tools in this derived set', Object.keys(DERIVED_SETS)),
+  derived: listOption('<set>', 'only tools in this derived set', Object.keys(DERIVED_SETS)),
 } satisfies Options;
 
 /** Returns the filter for a command's options. */

@@ -11,7 +11,7 @@ import {
   readBaseline,
   writeBaseline,
 } from '../../audit/judge/baseline.js';
-import type { ToolAudit, Verdict } from '../../audit/judge/judge-tool.js';
+import type { ToolAudit, Judgement } from '../../audit/judge/judge-tool.js';
 import type { AuditKnowledge } from '../../audit/known/known-calls.js';
 import { ToolError } from '../../core/errors.js';
 import { command, print, type Context } from '../command/command.js';
@@ -19,9 +19,9 @@ import {
   flag,
   FORMAT_OPTIONS,
   repeated,
-  text,
+  textOption,
   type Options,
-  type Values,
+  type OptionValues,
 } from '../command/options.js';
 import { auditSettingsFor } from '../load/lint-settings.js';
 import { readJsonFile } from '../load/read-json.js';
@@ -48,10 +48,10 @@ const OPTIONS = {
     '<call=effect>',
     'what a call does that the audit does not know: read, write or none; can be repeated',
   ),
-  baseline: text('<file>', "the file with the known lies, which aren't counted"),
+  baseline: textOption('<file>', "the file with the known lies, which aren't counted"),
   updateBaseline: flag('write the lies found now to the file', { needs: ['baseline'] }),
 } satisfies Options;
-type AuditContext = Context<Values<typeof OPTIONS>>;
+type AuditContext = Context<OptionValues<typeof OPTIONS>>;
 
 const NOTES = `
 A tool lies if it does more than it declares. tooldex reads the tools' code with the TypeScript checker, and neither loads nor runs it.
@@ -166,7 +166,7 @@ function knownCalls(pairs: readonly string[]): NonNullable<AuditKnowledge['calls
   );
 }
 
-const STYLES: Readonly<Record<Verdict, Style>> = {
+const STYLES: Readonly<Record<Judgement, Style>> = {
   lies: 'red',
   unknown: 'yellow',
   agrees: 'green',
@@ -177,7 +177,7 @@ function* reportLines(
   terminal: Terminal,
   { tools, blocking, skipped, subject }: AuditReport,
 ): Generator<string> {
-  const sorted = (Object.keys(STYLES) as Verdict[]).flatMap((verdict) =>
+  const sorted = (Object.keys(STYLES) as Judgement[]).flatMap((verdict) =>
     tools.filter((tool) => tool.verdict === verdict),
   );
   const rows = sorted.map((tool) => ({

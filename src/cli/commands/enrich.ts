@@ -11,7 +11,7 @@ import type { ToolEntry } from '../../tool/tool-definition.js';
 import { importModel } from '../chat/import-model.js';
 import { MODELS } from '../chat/demo-model.js';
 import { command, print, type Context } from '../command/command.js';
-import { flag, text, TOOL_OPTIONS, type Values } from '../command/options.js';
+import { flag, textOption, TOOL_OPTIONS, type OptionValues } from '../command/options.js';
 import {
   batchesOf,
   tokensOf,
@@ -29,13 +29,16 @@ import { wrongUsage } from '../terminal/wrong-usage.js';
 
 const OPTIONS = {
   ...TOOL_OPTIONS,
-  hints: text('<file>', `the file to write (default: ${HINTS_FILE})`),
-  model: text('<model>', 'a file that exports an AI SDK model or a function, or provider/name'),
+  hints: textOption('<file>', `the file to write (default: ${HINTS_FILE})`),
+  model: textOption(
+    '<model>',
+    'a file that exports an AI SDK model or a function, or provider/name',
+  ),
   dryRun: flag('print which tools need hints, and the estimated number of tokens'),
   check: flag('exit with 1 if hints are missing or stale. Made for CI', { excludes: ['dryRun'] }),
 };
 
-type EnrichContext = Context<Values<typeof OPTIONS>>;
+type EnrichContext = Context<OptionValues<typeof OPTIONS>>;
 
 export const commands = {
   enrich: command({

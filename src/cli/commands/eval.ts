@@ -1,6 +1,6 @@
 import { evaluateSelection, type SelectionEvaluation } from '../../testing/evaluate-selection.js';
 import { command, print } from '../command/command.js';
-import { amount, flag, given, repeated, text, TOOL_OPTIONS } from '../command/options.js';
+import { amount, flag, given, repeated, textOption, TOOL_OPTIONS } from '../command/options.js';
 import { withTools } from '../load/load-registry.js';
 import { parseJson, readJsonFile } from '../load/read-json.js';
 import { EXIT } from '../terminal/exit-codes.js';
@@ -19,7 +19,7 @@ export const commands = {
       ...TOOL_OPTIONS,
       maxTools: amount('<n>', 'the maximum number of tools, not counting critical ones'),
       tokenBudget: amount('<tokens>', 'the maximum number of prompt tokens for all tools together'),
-      stage: text('<name>', 'only tools for this stage, and guaranteed tools'),
+      stage: textOption('<name>', 'only tools for this stage, and guaranteed tools'),
       suggest: flag('suggest keywords and examples that could fix misses'),
       failUnder: repeated('<figure=least>', 'exit with 1 if recall or ndcg (0 to 1) is lower'),
     },

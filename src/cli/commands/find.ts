@@ -14,7 +14,7 @@ import {
   FILTER_OPTIONS,
   filterOf,
   given,
-  text,
+  textOption,
   TOOL_OPTIONS,
   withDefault,
 } from '../command/options.js';
@@ -118,7 +118,7 @@ export const commands = {
       ...FILTER_OPTIONS,
       max: amount('<n>', 'the maximum number of tools, not counting those with critical priority'),
       budget: amount('<tokens>', 'the maximum number of prompt tokens for all tools together'),
-      stage: text('<name>', 'only tools for this stage, and guaranteed tools'),
+      stage: textOption('<name>', 'only tools for this stage, and guaranteed tools'),
     },
     examples: [
       'select "fix the failing test" --max 6',

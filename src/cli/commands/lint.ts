@@ -15,7 +15,7 @@ import { command, print } from '../command/command.js';
 import { lintRulesFor } from '../load/lint-settings.js';
 import { loadRegistry } from '../load/load-registry.js';
 import type { LoadedRegistry } from '../load/loaded-registry.js';
-import { flag, FORMAT_OPTIONS, list, TOOL_OPTIONS } from '../command/options.js';
+import { flag, FORMAT_OPTIONS, listOption, TOOL_OPTIONS } from '../command/options.js';
 import { EXIT } from '../terminal/exit-codes.js';
 import { amountOf } from '../terminal/table.js';
 import {
@@ -36,7 +36,7 @@ export const commands = {
       bundled: flag('check the bundled tools', {
         excludes: ['tools', 'manifests', 'mcp', 'openapi'],
       }),
-      rule: list(
+      rule: listOption(
         '<name=severity>',
         'set a rule to off, warning or error, like lint.rules in tooldex.config.json',
       ),

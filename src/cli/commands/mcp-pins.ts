@@ -8,7 +8,7 @@ import type { PinFinding, ServerListing } from '../../mcp/pins/definition-change
 import { command, print, type Context } from '../command/command.js';
 import { shownArguments } from '../execute/shown-call.js';
 import { CONFIG_OPTIONS, readMcpConfig } from '../load/load-mcp-tools.js';
-import { flag, type Values } from '../command/options.js';
+import { flag, type OptionValues } from '../command/options.js';
 import { EXIT } from '../terminal/exit-codes.js';
 import { amountOf, countsOf } from '../terminal/table.js';
 import {
@@ -69,7 +69,7 @@ type ListServers = (
   signal: AbortSignal,
 ) => Promise<readonly ServerListing[]>;
 
-type PinsContext = Context<Values<typeof CONFIG_OPTIONS> & { readonly yes?: boolean }>;
+type PinsContext = Context<OptionValues<typeof CONFIG_OPTIONS> & { readonly yes?: boolean }>;
 
 /**
  * Compares the tools that MCP servers list now with the lock file, then lists the differences,

@@ -3,7 +3,7 @@ import packageJson from '../../../package.json' with { type: 'json' };
 import type { OnElicit } from '../../mcp/connection/elicitation.js';
 import { createMcpServer, type McpToolServer } from '../../mcp/server/create-mcp-server.js';
 import { command } from '../command/command.js';
-import { callContextOf, limitTime, policyOf } from '../execute/with-executor.js';
+import { callContextOf, withTimeLimit, policyOf } from '../execute/with-executor.js';
 import { withTools } from '../load/load-registry.js';
 import type { McpDiscovery } from '../../mcp/discovery/mcp-discovery.js';
 import {
@@ -12,7 +12,7 @@ import {
   filterOf,
   flag,
   given,
-  list,
+  listOption,
   RUN_OPTIONS,
 } from '../command/options.js';
 import { amountOf } from '../terminal/table.js';
@@ -20,7 +20,7 @@ import {
   interruptible,
   paint,
   report,
-  untilAborted,
+  whenAborted,
   type Dialog,
   type Terminal,
 } from '../terminal/terminal.js';
@@ -41,7 +41,7 @@ export const commands = {
         },
       ),
       maxResults: amount('<count>', 'the most tools that a search finds (10)', { least: 1 }),
-      include: list('<names>', 'always list these tools, by name or category'),
+      include: listOption('<names>', 'always list these tools, by name or category'),
       http: flag('listen for clients over streamable HTTP'),
       port: { ...HTTP_OPTIONS.port, needs },
       host: { ...HTTP_OPTIONS.host, needs },
@@ -64,7 +64,7 @@ export const commands = {
       return withTools(context, { onElicit, canWait: true }, async (loaded) => {
         const { discovery } = loaded;
         const stop = discovery && printFindings(terminal, discovery);
-        const registry = limitTime(loaded.registry, options.timeout);
+        const registry = withTimeLimit(loaded.registry, options.timeout);
         const { port, host, ...guards } = listenOptions(options);
         server = createMcpServer(registry, {
           name: 'tooldex',
@@ -90,7 +90,7 @@ export const commands = {
             if (!http) {
               const stdio = { input: terminal.input, output: outputOf(terminal) };
               const { closed } = await server!.serveStdio(stdio);
-              return Promise.race([closed, untilAborted(signal)]);
+              return Promise.race([closed, whenAborted(signal)]);
             }
             const { url } = await server!.serveHttp(given({ port, host }));
             const { size: tools } = registry;
@@ -99,7 +99,7 @@ export const commands = {
                 ? JSON.stringify({ url, tools })
                 : `${paint('bold', url)}  ${amountOf(tools, 'tool')}; stop with Ctrl-C`,
             );
-            return untilAborted(signal);
+            return whenAborted(signal);
           });
         } finally {
           stop?.();

@@ -8,7 +8,7 @@ import { entryOf, type ToolDefinition } from '../../tool/tool-definition.js';
 import { command, print, type Context } from '../command/command.js';
 import { cut } from '../execute/show-calls.js';
 import { CONFIG_OPTIONS, openMcpDiscovery } from '../load/load-mcp-tools.js';
-import type { Values } from '../command/options.js';
+import type { OptionValues } from '../command/options.js';
 import { EXIT } from '../terminal/exit-codes.js';
 import { amountOf, LONGEST_LINE, table } from '../terminal/table.js';
 import {
@@ -27,7 +27,7 @@ type Hints = Readonly<Record<string, boolean>>;
  * Ctrl-C.
  */
 function withServers(
-  context: Context<Values<typeof CONFIG_OPTIONS>>,
+  context: Context<OptionValues<typeof CONFIG_OPTIONS>>,
   work: (discovery: McpDiscovery, signal: AbortSignal) => Promise<number>,
 ): Promise<number> {
   return interruptible(context.terminal, async (signal) => {

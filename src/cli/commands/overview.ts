@@ -8,7 +8,13 @@ import { selectTools } from '../../selection/select-tools.js';
 import { estimateTokens, renderTool } from '../../tool/render-tool.js';
 import type { ToolEntry } from '../../tool/tool-definition.js';
 import { command, print } from '../command/command.js';
-import { cut, durationText, planCalls, planToJson, statusMark } from '../execute/show-calls.js';
+import {
+  cut,
+  durationText,
+  planWithoutRunning,
+  planToJson,
+  statusMark,
+} from '../execute/show-calls.js';
 import { callLines } from '../execute/shown-call.js';
 import { withTools } from '../load/load-registry.js';
 import { paint } from '../terminal/terminal.js';
@@ -52,7 +58,7 @@ export const commands = {
       withTools(context, { bundled: 'only' }, async ({ registry }) => {
         const selection = selectTools(registry, { text: REQUEST, ...LIMITS });
         const executor = new ToolExecutor({ registry });
-        const planned = await planCalls(executor, CALLS);
+        const planned = await planWithoutRunning(executor, CALLS);
         const outcomes = await executor.executeAll(CALLS);
         const stopped = await executor.execute(OUTSIDE);
         await executor.close();
@@ -144,7 +150,10 @@ function* step(name: string, lines: Iterable<string>): Generator<string> {
 }
 
 /** Returns the planned calls, with a bracket around those that run together. */
-function planRows({ batches, calls }: Awaited<ReturnType<typeof planCalls>>['plan']): string[] {
+function planRows({
+  batches,
+  calls,
+}: Awaited<ReturnType<typeof planWithoutRunning>>['plan']): string[] {
   return batches.flatMap((batch) =>
     batch.map((position, place) => {
       const { toolName, after } = calls[position]!;

@@ -4,7 +4,7 @@ import { Grants } from '../../safety/grants.js';
 import { OperatorDesk } from '../../safety/operator-desk.js';
 import type { StateStore } from '../../state/state-store.js';
 import { command, print, type Context } from '../command/command.js';
-import { flag, text, withDefault, type Values } from '../command/options.js';
+import { flag, textOption, withDefault, type OptionValues } from '../command/options.js';
 import { pendingLines } from '../execute/shown-call.js';
 import { cut } from '../execute/show-calls.js';
 import { KEY_OPTIONS, readApprovalKey } from '../load/approval-key.js';
@@ -20,16 +20,16 @@ const OPTIONS = { ...REDIS_OPTIONS, ...KEY_OPTIONS };
 const ANSWER_OPTIONS = {
   ...OPTIONS,
   operator: withDefault(
-    text('<name>', 'your name, which is recorded with the answer', { env: 'USER' }),
+    textOption('<name>', 'your name, which is recorded with the answer', { env: 'USER' }),
     'terminal',
   ),
 };
-type AnswerContext = Context<Values<typeof ANSWER_OPTIONS>>;
+type AnswerContext = Context<OptionValues<typeof ANSWER_OPTIONS>>;
 const STORE = '--redis redis://127.0.0.1:6379 --approval-key-file approval.key';
 
 /** Runs `work` with the state store in the agents' Redis. */
 async function withStore<T>(
-  { redis, redisPrefix }: Values<typeof REDIS_OPTIONS>,
+  { redis, redisPrefix }: OptionValues<typeof REDIS_OPTIONS>,
   work: (store: StateStore) => Promise<T>,
 ): Promise<T> {
   if (redis === undefined)
@@ -46,7 +46,7 @@ async function withStore<T>(
 
 /** Runs `work` with the calls that are waiting in the agents' Redis. */
 async function withDesk(
-  { options, cwd }: Context<Values<typeof OPTIONS>>,
+  { options, cwd }: Context<OptionValues<typeof OPTIONS>>,
   work: (desk: OperatorDesk) => Promise<void>,
 ): Promise<void> {
   const { approvalKeyFile } = options;
@@ -181,8 +181,8 @@ export const commands = {
     options: {
       ...ANSWER_OPTIONS,
       yes: flag('approve a long call without showing all of it first'),
-      input: text('<json>', 'other arguments to run the call with, as JSON, @file or -'),
-      grant: text(
+      input: textOption('<json>', 'other arguments to run the call with, as JSON, @file or -'),
+      grant: textOption(
         '<json>',
         'also approve similar calls, within limits: {"uses": 5}, {"input": {…}} or {"until": <ms>}',
         { excludes: ['input'] },

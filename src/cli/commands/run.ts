@@ -4,7 +4,7 @@ import { answerQuestion } from '../execute/ask-user.js';
 import {
   explanationLines,
   outcomeToJson,
-  planCalls,
+  planWithoutRunning,
   planLines,
   planToJson,
   statusLine,
@@ -12,8 +12,8 @@ import {
 } from '../execute/show-calls.js';
 import { withExecutor } from '../execute/with-executor.js';
 import { withTools } from '../load/load-registry.js';
-import { readCalls, readJsonFile, readJsonOption } from '../load/read-json.js';
-import { flag, RUN_OPTIONS, text } from '../command/options.js';
+import { callsInJson, readJsonFile, readJsonOption } from '../load/read-json.js';
+import { flag, RUN_OPTIONS, textOption } from '../command/options.js';
 import { EXIT, EXIT_HELP, exitCodeOf } from '../terminal/exit-codes.js';
 import type { ToolOutcome } from '../../safety/calls.js';
 import { paint, plainJson, type Terminal } from '../terminal/terminal.js';
@@ -26,7 +26,7 @@ function interrupted(terminal: Terminal): number {
 export const commands = {
   run: command({
     options: {
-      input: text(
+      input: textOption(
         '<json>',
         "the tool's arguments as JSON, @file, or - for standard input (default: {})",
       ),
@@ -70,9 +70,9 @@ export const commands = {
     run: (context) =>
       withTools(context, {}, async ({ registry }) => {
         const { terminal, cwd, options, words } = context;
-        const calls = readCalls(await readJsonFile(words[0]!, terminal, cwd));
+        const calls = callsInJson(await readJsonFile(words[0]!, terminal, cwd));
         return withExecutor(context, registry, true, async ({ executor, signal, call }) => {
-          const planned = await planCalls(executor, calls, call);
+          const planned = await planWithoutRunning(executor, calls, call);
           const outcomes: ToolOutcome[] = [];
           if (options.run) {
             if (!options.json) for (const line of planLines(terminal, planned)) terminal.out(line);

@@ -21,20 +21,23 @@ import {
   flag,
   given,
   repeated,
-  text,
+  textOption,
   TOOL_OPTIONS,
-  type Values,
+  type OptionValues,
 } from '../command/options.js';
 import { parseJsonc, readJsonFile } from '../load/read-json.js';
 import { amountOf } from '../terminal/table.js';
 import { wrongUsage } from '../terminal/wrong-usage.js';
-import { interruptible, paint, plainLine, untilAborted } from '../terminal/terminal.js';
+import { interruptible, paint, plainLine, whenAborted } from '../terminal/terminal.js';
 
 /** Options for commands that listen on a port. */
 export const HTTP_OPTIONS = {
   port: amount('<n>', 'the port; 0 picks a free one', { most: 65_535 }),
-  host: text('<address>', 'the address to listen on; any other than 127.0.0.1 requires a token'),
-  token: text('<text>', 'the bearer token that clients must send', { env: 'TOOLDEX_TOKEN' }),
+  host: textOption(
+    '<address>',
+    'the address to listen on; any other than 127.0.0.1 requires a token',
+  ),
+  token: textOption('<text>', 'the bearer token that clients must send', { env: 'TOOLDEX_TOKEN' }),
   allowedHost: repeated(
     '<name>',
     'a host name that clients may use besides localhost; can be repeated',
@@ -45,7 +48,12 @@ export const HTTP_OPTIONS = {
  * Returns the options for a server. Keeps an empty token, for example from an empty variable, so
  * that the server refuses it.
  */
-export function listenOptions({ port, host, token, allowedHost }: Values<typeof HTTP_OPTIONS>) {
+export function listenOptions({
+  port,
+  host,
+  token,
+  allowedHost,
+}: OptionValues<typeof HTTP_OPTIONS>) {
   const allowedHosts = allowedHost && [...LOOPBACK_HOSTS, ...allowedHost];
   return given({ port, host, token, allowedHosts });
 }
@@ -54,30 +62,42 @@ const { persona: _persona, ...PLACES } = TOOL_OPTIONS;
 const OPTIONS = {
   ...PLACES,
   ...HTTP_OPTIONS,
-  tokenFile: text('<file>', 'the JSON file with a token, a name and roles for each operator', {
-    excludes: ['token'],
-  }),
+  tokenFile: textOption(
+    '<file>',
+    'the JSON file with a token, a name and roles for each operator',
+    {
+      excludes: ['token'],
+    },
+  ),
   ...REDIS_OPTIONS,
   ...KEY_OPTIONS,
-  webhook: text('<url>', 'the address to tell when a call waits for a person (experimental)', {
-    needs: ['approvalKeyFile'],
-  }),
-  webhookSecret: text('<text>', 'the secret that signs the messages', {
+  webhook: textOption(
+    '<url>',
+    'the address to tell when a call waits for a person (experimental)',
+    {
+      needs: ['approvalKeyFile'],
+    },
+  ),
+  webhookSecret: textOption('<text>', 'the secret that signs the messages', {
     env: 'TOOLDEX_WEBHOOK_SECRET',
   }),
-  publicUrl: text('<url>', "the page's address for links in messages, if it's behind a proxy", {
-    needs: ['webhook'],
-  }),
+  publicUrl: textOption(
+    '<url>',
+    "the page's address for links in messages, if it's behind a proxy",
+    {
+      needs: ['webhook'],
+    },
+  ),
   allowApprove: flag('let operators answer waiting calls', { needs: ['tokenFile'] }),
   allowRun: flag('let operators try tools', { needs: ['tokenFile'] }),
-  context: text(
+  context: textOption(
     '<module>',
     'the file whose default export is passed to tried tools as context.context; if it exports a function, its result is passed',
     { needs: ['allowRun'] },
   ),
 };
 
-type ServeContext = Context<Values<typeof OPTIONS>>;
+type ServeContext = Context<OptionValues<typeof OPTIONS>>;
 
 /** Functions that close everything that was opened, in the order of opening. */
 type Closing = (() => unknown)[];
@@ -174,7 +194,7 @@ async function serveCatalogue(context: ServeContext, closing: Closing): Promise<
       ? JSON.stringify(counts)
       : `${paint('bold', counts.url)}  ${facts.join(', ')}; stop with Ctrl-C`,
   );
-  await interruptible(terminal, untilAborted);
+  await interruptible(terminal, whenAborted);
 }
 
 /**

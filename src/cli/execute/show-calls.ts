@@ -28,7 +28,7 @@ interface ShownPlan {
 }
 
 /** Plans calls without running them. */
-export async function planCalls(
+export async function planWithoutRunning(
   executor: ToolExecutor,
   calls: readonly ToolCall[],
   context: CallContext = {},

@@ -32,7 +32,7 @@ export async function withExecutor<T>(
   asks: boolean,
   work: (execution: Execution) => Promise<T>,
 ): Promise<T> {
-  const registry = limitTime(tools, options.timeout);
+  const registry = withTimeLimit(tools, options.timeout);
   const call = await callContextOf(options, cwd, imports);
   const executor: ToolExecutor = new ToolExecutor({
     registry,
@@ -88,7 +88,7 @@ export function policyOf(
 }
 
 /** Returns the same tools with a different timeout, if one is given. */
-export function limitTime(
+export function withTimeLimit(
   registry: ToolMetadataRegistry,
   timeoutMs: number | undefined,
 ): ToolMetadataRegistry {

@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { text, type Options } from '../command/options.js';
+import { textOption, type Options } from '../command/options.js';
 import { wrongUsage } from '../terminal/wrong-usage.js';
 
 /** Option for commands that answer calls. */
 export const KEY_OPTIONS = {
-  approvalKeyFile: text(
+  approvalKeyFile: textOption(
     '<file>',
     "the file with the agents' approval key, as 64 or more hexadecimal digits",
   ),

@@ -1,16 +1,16 @@
 import { isToolError, ToolError } from '../../core/errors.js';
 import { DEFAULT_PREFIX, isRedisUrl } from '../../state/redis/redis-options.js';
 import { RedisStateStore } from '../../state/redis/redis-state-store.js';
-import { text, withDefault, type Options } from '../command/options.js';
+import { textOption, withDefault, type Options } from '../command/options.js';
 import { wrongUsage } from '../terminal/wrong-usage.js';
 
 /** Options for commands that read other processes' Redis. */
 export const REDIS_OPTIONS = {
-  redis: text('<url>', "the Redis that the agents' processes use", {
+  redis: textOption('<url>', "the Redis that the agents' processes use", {
     env: 'TOOLDEX_REDIS_URL',
   }),
   redisPrefix: withDefault(
-    text('<text>', 'the prefix of their keys, as in the prefix option of RedisStateStore'),
+    textOption('<text>', 'the prefix of their keys, as in the prefix option of RedisStateStore'),
     DEFAULT_PREFIX,
   ),
 } satisfies Options;

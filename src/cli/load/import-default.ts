@@ -1,5 +1,5 @@
 import { isPlainObject } from '../../core/plain-data.js';
-import { importModules, type ImportOptions } from '../../load/import-modules.js';
+import { importModules, type ModuleOptions } from '../../load/import-modules.js';
 import { wrongUsage } from '../terminal/wrong-usage.js';
 
 /**
@@ -10,7 +10,7 @@ export async function importDefault(
   option: string,
   file: string,
   cwd: string,
-  options: ImportOptions,
+  options: ModuleOptions,
 ): Promise<unknown> {
   for await (const { module, error } of importModules([file], cwd, options)) {
     if (module !== undefined) return defaultOf(module);
@@ -34,7 +34,7 @@ function defaultOf(module: object): unknown {
 export async function importContext(
   file: string,
   cwd: string,
-  options: ImportOptions,
+  options: ModuleOptions,
 ): Promise<unknown> {
   const exported = await importDefault('--context', file, cwd, options);
   if (exported === undefined)

@@ -4,7 +4,7 @@ import { DEFAULT_LOCK_FILE, DefinitionPins } from '../../mcp/pins/definition-pin
 import { McpDiscovery } from '../../mcp/discovery/mcp-discovery.js';
 import { readMcpSettings, type McpSettings } from '../../mcp/settings/read-mcp-settings.js';
 import type { OnElicit } from '../../mcp/connection/elicitation.js';
-import { text, type Options } from '../command/options.js';
+import { textOption, type Options } from '../command/options.js';
 import { report, type Dialog } from '../terminal/terminal.js';
 import { wrongUsage } from '../terminal/wrong-usage.js';
 import type { LoadedTools } from '../../load/load-tools.js';
@@ -16,11 +16,11 @@ const CONFIG_FILES = ['.mcp.json', 'mcp.json'];
 
 /** Options for commands about MCP servers. */
 export const CONFIG_OPTIONS = {
-  config: text(
+  config: textOption(
     '<file>',
     `the settings of MCP servers (default: mcp in tooldex.config.json, or else ${CONFIG_FILES.join(' or ')})`,
   ),
-  mcp: text('<file>', 'the same as --config', { excludes: ['config'] }),
+  mcp: textOption('<file>', 'the same as --config', { excludes: ['config'] }),
 } satisfies Options;
 
 /** The location of MCP server settings. */

@@ -84,7 +84,7 @@ const schema = z
  *
  * @throws ToolError `INVALID_ARGUMENT` that lists every invalid entry by its position, from 0.
  */
-export function readCalls(data: unknown): readonly ToolCall[] {
+export function callsInJson(data: unknown): readonly ToolCall[] {
   const parsed = schema.safeParse(data);
   if (!parsed.success)
     throw refusal(

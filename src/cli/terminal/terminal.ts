@@ -148,7 +148,7 @@ export async function interruptible<T>(
 }
 
 /** Waits until a signal aborts. */
-export function untilAborted(signal: AbortSignal): Promise<void> {
+export function whenAborted(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal.aborted) resolve();
     onAbort(signal, resolve);

@@ -108,8 +108,8 @@ function toolsOf(member: unknown, { level, resolve }: ExportOptions): Omit<Expor
   const selected = isSelected(member) ? member : undefined;
   if (selected !== undefined && level === undefined)
     return [{ entry: selected.entry, level: selected.level, rendered: selected.rendered }];
-  const given = selected?.entry ?? member;
-  const entries = isEntry(given) ? [given] : findDefinitions(given, { resolve }).map(entryOf);
+  const tool = selected?.entry ?? member;
+  const entries = isEntry(tool) ? [tool] : findDefinitions(tool, { resolve }).map(entryOf);
   return entries.map((entry) => {
     const shown = level ?? highestLevel(entry);
     return { entry, level: shown, rendered: renderTool(entry, shown) };

@@ -69,46 +69,24 @@ export type ModelTools<Tool, Message> = Tool[] & {
 /**
  * The message format of one service: where its responses contain calls, and how to send results.
  */
-interface CallFormat<Message> {
+export interface CallFormat<Message> {
   readonly find: (response: unknown) => readonly RawCall[];
   readonly answer: (answers: readonly CallAnswer[]) => Message[];
 }
 
 /** Adds the methods to a list, as non-enumerable properties. */
-export function withMethods<Tool, Message>(
+export function withCallMethods<Tool, Message>(
   tools: Tool[],
   exported: ExportedTools,
   { find, answer }: CallFormat<Message>,
 ): ModelTools<Tool, Message> {
-  const { codec, restore } = exported;
+  const { codec } = exported;
   const methods: Omit<ModelTools<Tool, Message>, keyof Tool[]> = {
     tools,
     nameOf: (encoded) => codec.decode(encoded),
     toCalls: (response) => {
       const seen = new Set<string>();
-      return find(response).map((call): ModelCall => {
-        const id =
-          typeof call.id === 'string' && call.id !== '' ? call.id : `${OWN_ID}${randomUUID()}`;
-        const written = typeof call.name === 'string' ? call.name : '';
-        try {
-          if (seen.has(id))
-            throw new ToolError(
-              'INVALID_INPUT',
-              `Expected a unique id for every call, got ${describeValue(id)} twice. This call didn't run. Repeat it.`,
-            );
-          seen.add(id);
-          const name = codec.decode(written) ?? unknownName(written, exported);
-          const input = parseArguments(call.input);
-          if (!isPlainObject(input))
-            throw new ToolError(
-              'INVALID_INPUT',
-              `Expected the arguments of ${written} to be one JSON object, got ${typeof call.input === 'string' ? "text that isn't a JSON object" : describeValue(call.input)}. Call it again.`,
-            );
-          return { id, name, input: restore.get(name)?.(input) ?? input };
-        } catch (error) {
-          return { id, name: written, error: error as ToolError };
-        }
-      });
+      return find(response).map((call) => readCall(call, seen, exported));
     },
     toMessages: (results) => answer([...results].map((result) => answerTo(result, codec))),
   };
@@ -117,18 +95,38 @@ export function withMethods<Tool, Message>(
   return tools as ModelTools<Tool, Message>;
 }
 
+function readCall(call: RawCall, seen: Set<string>, exported: ExportedTools): ModelCall {
+  const { codec, restore } = exported;
+  const id = typeof call.id === 'string' && call.id !== '' ? call.id : `${OWN_ID}${randomUUID()}`;
+  const written = typeof call.name === 'string' ? call.name : '';
+  try {
+    if (seen.has(id))
+      throw new ToolError(
+        'INVALID_INPUT',
+        `Expected a unique id for every call, got ${describeValue(id)} twice. This call didn't run. Repeat it.`,
+      );
+    seen.add(id);
+    const name = codec.decode(written) ?? unknownName(written, exported);
+    const input = parseArguments(call.input);
+    if (!isPlainObject(input))
+      throw new ToolError(
+        'INVALID_INPUT',
+        `Expected the arguments of ${written} to be one JSON object, got ${typeof call.input === 'string' ? "text that isn't a JSON object" : describeValue(call.input)}. Call it again.`,
+      );
+    return { id, name, input: restore.get(name)?.(input) ?? input };
+  } catch (error) {
+    return { id, name: written, error: error as ToolError };
+  }
+}
+
 function unknownName(written: string, { codec, tools }: ExportedTools): never {
   const encoded = codec.encode(written); // A model may use a tool's own name instead of the exported name.
-  const similar =
-    encoded === undefined
-      ? suggestNames(
-          written,
-          tools.map(({ name }) => name),
-        )
-      : [encoded];
+  const names = tools.map(({ name }) => name);
+  const similar = encoded === undefined ? suggestNames(written, names) : [encoded];
+  const advice = similar.length === 0 ? '' : `; did you mean ${similar.join(' or ')}?`;
   throw new ToolError(
     'TOOL_NOT_FOUND',
-    `There is no tool named ${describeValue(written)}${similar.length === 0 ? '' : `; did you mean ${similar.join(' or ')}?`}`,
+    `There is no tool named ${describeValue(written)}${advice}`,
   );
 }
 

@@ -7,9 +7,9 @@ import { propertiesOf, requiredOf } from '../schema/walk-schema.js';
 /** Encodes and decodes the names of one export. */
 export interface NameCodec {
   /** Returns the encoded name, or `undefined` for a name that isn't in this export. */
-  encode(name: string): string | undefined;
+  readonly encode: (name: string) => string | undefined;
   /** Returns the original name, or `undefined` for a name that isn't in this export. */
-  decode(encoded: string): string | undefined;
+  readonly decode: (encoded: string) => string | undefined;
 }
 
 /**
@@ -61,29 +61,32 @@ export function createNameCodec(
   rule: RegExp,
   reserved: Iterable<string> = [],
 ): NameCodec {
-  const all = [...new Set(names)].sort(compareText);
   const taken = new Set(reserved);
-  const encodings = new Map(
-    all.filter((name) => rule.test(name) && !taken.has(name)).map((name) => [name, name]),
-  );
-  for (const name of encodings.keys()) taken.add(name);
-
-  const others = all
-    .filter((name) => !encodings.has(name))
-    .map((name) => ({ name, plain: plainly(name, rule) }));
+  const encodings = new Map<string, string>();
+  const readable = new Map<string, string>();
   const wanted = new Map<string, number>();
-  for (const { plain } of others) wanted.set(plain, (wanted.get(plain) ?? 0) + 1);
-  const isFree = (plain: string) =>
-    plain.length <= LONGEST && wanted.get(plain) === 1 && !taken.has(plain);
-  const free = new Set(others.filter(({ plain }) => isFree(plain)));
-  for (const { plain } of free) taken.add(plain);
-  for (const other of others) {
-    const encoded = free.has(other) ? other.plain : marked(other.name, other.plain, taken);
-    encodings.set(other.name, encoded);
+  for (const name of [...new Set(names)].sort(compareText)) {
+    if (rule.test(name) && !taken.has(name)) encodings.set(name, name);
+    else {
+      const plain = plainly(name, rule);
+      readable.set(name, plain);
+      wanted.set(plain, (wanted.get(plain) ?? 0) + 1);
+    }
+  }
+  for (const name of encodings.keys()) taken.add(name);
+  // Readable names that only one tool wants come first, so that a digest never takes one of them.
+  for (const [name, plain] of readable)
+    if (plain.length <= LONGEST && wanted.get(plain) === 1 && !taken.has(plain))
+      encodings.set(name, plain);
+  for (const encoded of encodings.values()) taken.add(encoded);
+  for (const [name, plain] of readable) {
+    if (encodings.has(name)) continue;
+    const encoded = marked(name, plain, taken);
+    encodings.set(name, encoded);
     taken.add(encoded);
   }
-
-  const originals = new Map([...encodings].map(([name, encoded]) => [encoded, name]));
+  const originals = new Map<string, string>();
+  for (const [name, encoded] of encodings) originals.set(encoded, name);
   return Object.freeze({
     encode: (name: string) => encodings.get(name),
     decode: (encoded: string) => originals.get(encoded),
@@ -125,21 +128,24 @@ export function renameParameters<S extends JsonSchema>(
   if ([...names].every((name) => rule.test(name))) return { schema, restore: (input) => input };
   // All levels share one codec, so a new name is never the name of another parameter.
   const codec = createNameCodec(names, rule);
-  const renamed = mapSchemas(schema, (each) => {
-    if (!isPlainObject(each['properties'])) return each;
-    const properties = renameKeys(each['properties'], (name) => codec.encode(name));
-    const required = requiredOf(each).map((name) => codec.encode(name) ?? name);
-    return { ...each, properties, ...(required.length > 0 && { required }) };
-  });
-  const restore = (input: unknown): unknown => {
-    if (Array.isArray(input)) return input.map(restore);
-    if (!isPlainObject(input)) return input;
-    return renameKeys(
-      mapValues(input, ([, value]) => restore(value)),
-      (name) => codec.decode(name),
-    );
+  return {
+    schema: mapSchemas(schema, (each) => withEncodedNames(each, codec)) as S,
+    restore: (input) => withDecodedNames(input, codec),
   };
-  return { schema: renamed as S, restore };
+}
+
+function withEncodedNames(schema: JsonSchema, codec: NameCodec): JsonSchema {
+  if (!isPlainObject(schema['properties'])) return schema;
+  const properties = renameKeys(schema['properties'], codec.encode);
+  const required = requiredOf(schema).map((name) => codec.encode(name) ?? name);
+  return { ...schema, properties, ...(required.length > 0 && { required }) };
+}
+
+function withDecodedNames(input: unknown, codec: NameCodec): unknown {
+  if (Array.isArray(input)) return input.map((each) => withDecodedNames(each, codec));
+  if (!isPlainObject(input)) return input;
+  const restored = mapValues(input, ([, value]) => withDecodedNames(value, codec));
+  return renameKeys(restored, codec.decode);
 }
 
 function renameKeys(

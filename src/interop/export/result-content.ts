@@ -3,26 +3,88 @@ import { describePart, textOfFile, type ContentPart, type MediaPart } from '../.
 /** A content part in one target's format. */
 type Shape = { readonly type: string } & Readonly<Record<string, unknown>>;
 
+type Kind = 'image' | 'gif' | 'pdf' | 'document' | 'audio';
+type Source = 'data' | 'url';
+type Target = 'openAI' | 'anthropic' | 'gemini' | 'langChain' | 'openAIAgents' | 'aiSDK';
+
+const IMAGES_AND_PDF = { image: 'data url', gif: 'data url', pdf: 'data url' } as const;
+const FILES = { ...IMAGES_AND_PDF, document: 'data url' } as const;
+
+/**
+ * The content that each target accepts in the result of a call, as data or by URL. Everything else
+ * is described as text, because a service would reject the whole request.
+ *
+ * Sources: `ResponseFunctionCallOutputItemList` in the openai package, `ToolResultBlockParam` in
+ * the Anthropic SDK, `FunctionResponsePart` in the Gemini SDK (whose `fileData` works only on
+ * Vertex AI), the standard content blocks in `@langchain/core`, `ToolCallOutputContent` in
+ * `@openai/agents`, and `ToolResultOutput` in `@ai-sdk/provider-utils`. OpenAI's Chat Completions
+ * API accepts only text.
+ */
+const CARRIED: Readonly<Record<Target, Partial<Record<Kind, Source | 'data url'>>>> = {
+  openAI: FILES,
+  anthropic: IMAGES_AND_PDF,
+  gemini: { image: 'data', pdf: 'data' },
+  langChain: { ...FILES, audio: 'data url' },
+  openAIAgents: FILES,
+  aiSDK: { ...FILES, audio: 'data' },
+};
+
+/** An image, audio or file that the target accepts, with its media type in lowercase. */
+interface CarriedPart extends MediaPart {
+  readonly kind: Kind;
+}
+
+function carriedBy(target: Target, part: ContentPart): CarriedPart | undefined {
+  if (!isMedia(part)) return undefined;
+  const mediaType = part.mediaType
+    .toLowerCase()
+    .replace(/\s*;.*$/, '')
+    .replace(/^image\/jpg$/, 'image/jpeg');
+  const kind = KINDS.find(([, pattern]) => pattern.test(mediaType))?.[0];
+  const isReachable = part.url === undefined ? part.data !== '' : /^https?:/i.test(part.url);
+  if (kind === undefined || !isReachable) return undefined;
+  const source = part.url === undefined ? 'data' : 'url';
+  return CARRIED[target][kind]?.includes(source) ? { ...part, mediaType, kind } : undefined;
+}
+
+/** The media types that model services accept. A file that contains an image is an image. */
+const KINDS: readonly (readonly [Kind, RegExp])[] = [
+  ['image', /^image\/(?:jpeg|png|webp)$/],
+  ['gif', /^image\/gif$/],
+  ['pdf', /^application\/pdf$/],
+  [
+    'document',
+    /^application\/(?:rtf|msword|vnd\.(?:ms-(?:excel|powerpoint)|openxmlformats-officedocument\..*))$/,
+  ],
+  ['audio', /^audio\//],
+];
+
+function isImage({ kind }: CarriedPart): boolean {
+  return kind === 'image' || kind === 'gif';
+}
+
 /**
  * Returns the parts of a result in a target's format. If all parts can be written as text, returns
  * a single text.
- *
- * @param shapeOf Returns an image, audio, or file in the target's format, or `undefined` if the
- * target doesn't support it. Unsupported parts are described as text, because a service would
- * reject the whole request.
  */
 function shaped<S extends Shape>(
   parts: readonly ContentPart[],
-  words: (text: string) => S,
-  shapeOf: (part: ServicePart) => S | undefined,
+  target: Target,
+  shapeOf: (part: CarriedPart) => S,
+  textOf: (text: string) => S,
 ): string | S[] {
-  const shapes = parts.map((part) => (isMedia(part) ? shapeOf(asService(part)) : undefined));
-  const inWords = (part: ContentPart) =>
-    isMedia(part)
-      ? `${describePart(part)} (not shown: models can't read it here)`
-      : describePart(part);
-  if (shapes.every((shape) => shape === undefined)) return parts.map(inWords).join('\n');
-  return parts.map((part, at) => shapes[at] ?? words(inWords(part)));
+  const carried = parts.map((part) => carriedBy(target, part));
+  if (carried.every((part) => part === undefined)) return parts.map(inWords).join('\n');
+  return parts.map((part, at) => (carried[at] ? shapeOf(carried[at]) : textOf(inWords(part))));
+}
+
+function inWords(part: ContentPart): string {
+  const described = describePart(part);
+  return isMedia(part) ? `${described} (not shown: models can't read it here)` : described;
+}
+
+function asText(text: string): { type: 'text'; text: string } {
+  return { type: 'text', text };
 }
 
 /**
@@ -33,37 +95,6 @@ function isMedia(part: ContentPart): part is MediaPart {
   return part.type !== 'text' && part.type !== 'resource_link' && textOfFile(part) === undefined;
 }
 
-/** The image and document types that model services accept. */
-const IMAGES = /^image\/(?:jpeg|png|gif|webp)$/;
-const DOCUMENTS =
-  /^application\/(?:pdf|rtf|msword|vnd\.(?:ms-(?:excel|powerpoint)|openxmlformats-officedocument\..*))$/;
-
-type ServicePart = MediaPart & { readonly kind: 'image' | 'audio' | 'document' | undefined };
-/**
- * Returns a part with its kind, and with its media type in lowercase and without parameters. A file
- * that contains an image is treated as an image.
- */
-function asService(part: MediaPart): ServicePart {
-  const mediaType = part.mediaType
-    .toLowerCase()
-    .replace(/\s*;.*$/, '')
-    .replace(/^image\/jpg$/, 'image/jpeg');
-  const isReachable = part.url === undefined ? part.data !== '' : /^https?:/i.test(part.url);
-  return {
-    ...part,
-    mediaType,
-    kind: !isReachable
-      ? undefined
-      : IMAGES.test(mediaType)
-        ? 'image'
-        : DOCUMENTS.test(mediaType)
-          ? 'document'
-          : mediaType.startsWith('audio/')
-            ? 'audio'
-            : undefined,
-  };
-}
-
 function addressOf({ mediaType, data, url }: MediaPart): string {
   return url ?? `data:${mediaType};base64,${data!}`;
 }
@@ -72,23 +103,19 @@ function nameOf({ name, mediaType }: MediaPart): string {
   return name ?? `file.${/\w+$/.exec(mediaType)?.[0] ?? 'bin'}`;
 }
 
-/**
- * Returns parts for OpenAI's Responses API. (The Chat Completions API accepts only text.) Source:
- * `ResponseFunctionCallOutputItemList`.
- */
+/** Returns parts for OpenAI's Responses API. */
 export function openAIContent(parts: readonly ContentPart[]): string | OpenAIContent[] {
-  return shaped<OpenAIContent>(
-    parts,
-    (text) => ({ type: 'input_text', text }),
-    (part) => {
-      if (part.kind === 'image')
-        return { type: 'input_image', image_url: addressOf(part), detail: 'auto' };
-      if (part.kind !== 'document') return undefined;
-      return part.url === undefined
-        ? { type: 'input_file', filename: nameOf(part), file_data: addressOf(part) }
-        : { type: 'input_file', file_url: part.url };
-    },
-  );
+  return shaped<OpenAIContent>(parts, 'openAI', openAIPart, (text) => ({
+    type: 'input_text',
+    text,
+  }));
+}
+
+function openAIPart(part: CarriedPart): OpenAIContent {
+  if (isImage(part)) return { type: 'input_image', image_url: addressOf(part), detail: 'auto' };
+  return part.url === undefined
+    ? { type: 'input_file', filename: nameOf(part), file_data: addressOf(part) }
+    : { type: 'input_file', file_url: part.url };
 }
 
 type OpenAIContent =
@@ -97,29 +124,18 @@ type OpenAIContent =
   | { type: 'input_file'; filename: string; file_data: string }
   | { type: 'input_file'; file_url: string };
 
-/** Returns parts for Anthropic. Source: `ToolResultBlockParam` in the Anthropic SDK. */
+/** Returns parts for Anthropic. */
 export function anthropicContent(parts: readonly ContentPart[]): string | AnthropicContent[] {
-  return shaped<AnthropicContent>(
-    parts,
-    (text) => ({ type: 'text', text }),
-    ({ kind, mediaType, data, url }) => {
-      const isPdf = mediaType === 'application/pdf' && kind === 'document';
-      if (url !== undefined)
-        return kind === 'image'
-          ? { type: 'image', source: { type: 'url', url } }
-          : isPdf
-            ? { type: 'document', source: { type: 'url', url } }
-            : undefined;
-      if (kind === 'image')
-        return {
-          type: 'image',
-          source: { type: 'base64', media_type: mediaType as AnthropicImage, data: data! },
-        };
-      return isPdf
-        ? { type: 'document', source: { type: 'base64', media_type: mediaType, data: data! } }
-        : undefined;
-    },
-  );
+  return shaped<AnthropicContent>(parts, 'anthropic', anthropicPart, asText);
+}
+
+function anthropicPart(part: CarriedPart): AnthropicContent {
+  const { mediaType, data, url } = part;
+  const source =
+    url === undefined
+      ? { type: 'base64', media_type: mediaType, data: data! }
+      : { type: 'url', url };
+  return { type: isImage(part) ? 'image' : 'document', source } as AnthropicContent;
 }
 
 type AnthropicImage = 'image/jpeg' | 'image/png' | 'image/gif' | 'image/webp';
@@ -137,66 +153,48 @@ type AnthropicContent =
         | { type: 'url'; url: string };
     };
 
-/** The media types that Gemini accepts in a function response. */
-const GEMINI_MEDIA = /^(?:image\/(?:jpeg|png|webp)|application\/pdf)$/;
-
 /**
  * Returns images and documents for Gemini. The images and documents are sent in addition to a text
- * that describes every part. Source: `FunctionResponsePart` in the Gemini SDK, whose `fileData`
- * works only on Vertex AI.
+ * that describes every part.
  */
 export function geminiParts(
   parts: readonly ContentPart[],
 ): { inlineData: { mimeType: string; data: string } }[] {
-  return parts
-    .filter(isMedia)
-    .map(asService)
-    .flatMap(({ mediaType: mimeType, data = '' }) =>
-      data !== '' && GEMINI_MEDIA.test(mimeType) ? [{ inlineData: { mimeType, data } }] : [],
-    );
+  const carried = parts.flatMap((part) => carriedBy('gemini', part) ?? []);
+  return carried.map(({ mediaType: mimeType, data }) => ({
+    inlineData: { mimeType, data: data! },
+  }));
 }
 
-/** Returns parts for LangChain. Source: the standard content blocks in `@langchain/core`. */
+/** Returns parts for LangChain. */
 export function langChainContent(parts: readonly ContentPart[]): string | Shape[] {
-  return shaped<Shape>(
-    parts,
-    (text) => ({ type: 'text', text }),
-    ({ kind, mediaType, data, url, name }) =>
-      kind && {
-        type: kind === 'document' ? 'file' : kind,
-        mimeType: mediaType,
-        ...(data === undefined ? { url } : { data }),
-        ...(name !== undefined && { metadata: { filename: name } }),
-      },
-  );
+  return shaped<Shape>(parts, 'langChain', langChainPart, asText);
 }
 
-/** Returns parts for OpenAI Agents. Source: `ToolCallOutputContent` in `@openai/agents`. */
+function langChainPart(part: CarriedPart): Shape {
+  const { kind, mediaType, data, url, name } = part;
+  return {
+    type: isImage(part) ? 'image' : kind === 'audio' ? 'audio' : 'file',
+    mimeType: mediaType,
+    ...(data === undefined ? { url } : { data }),
+    ...(name !== undefined && { metadata: { filename: name } }),
+  };
+}
+
+/** Returns parts for OpenAI Agents. */
 export function openAIAgentsContent(parts: readonly ContentPart[]): string | Shape[] {
-  return shaped<Shape>(
-    parts,
-    (text) => ({ type: 'text', text }),
-    (part) => {
-      const { kind, mediaType, data, url } = part;
-      if (kind === 'image')
-        return { type: kind, image: data === undefined ? { url } : { data, mediaType } };
-      return kind === 'document'
-        ? {
-            type: 'file',
-            file:
-              data === undefined
-                ? { url, filename: nameOf(part) }
-                : { data, mediaType, filename: nameOf(part) },
-          }
-        : undefined;
-    },
-  );
+  return shaped<Shape>(parts, 'openAIAgents', openAIAgentsPart, asText);
 }
 
-/**
- * The content of a result in the AI SDK's format. Source: `ToolResultOutput` in
- * `@ai-sdk/provider-utils`.
- */
+function openAIAgentsPart(part: CarriedPart): Shape {
+  const { mediaType, data, url } = part;
+  const source = data === undefined ? { url } : { data, mediaType };
+  return isImage(part)
+    ? { type: 'image', image: source }
+    : { type: 'file', file: { ...source, filename: nameOf(part) } };
+}
+
+/** The content of a result in the AI SDK's format. */
 type AISDKContent = { type: 'text'; value: string } | { type: 'content'; value: AISDKPart[] };
 type AISDKPart =
   | { type: 'text'; text: string }
@@ -205,19 +203,14 @@ type AISDKPart =
   | { type: 'image-url' | 'file-url'; url: string };
 
 export function aiSDKContent(parts: readonly ContentPart[]): AISDKContent {
-  const value = shaped<AISDKPart>(
-    parts,
-    (text) => ({ type: 'text', text }),
-    ({ kind, mediaType, data, url, name }) => {
-      if (kind === 'image')
-        return data === undefined
-          ? { type: 'image-url', url: url! }
-          : { type: 'image-data', data, mediaType };
-      if (kind === undefined || (data === undefined && kind === 'audio')) return undefined;
-      return data === undefined
-        ? { type: 'file-url', url: url! }
-        : { type: 'file-data', data, mediaType, ...(name !== undefined && { filename: name }) };
-    },
-  );
+  const value = shaped<AISDKPart>(parts, 'aiSDK', aiSDKPart, asText);
   return typeof value === 'string' ? { type: 'text', value } : { type: 'content', value };
+}
+
+function aiSDKPart(part: CarriedPart): AISDKPart {
+  const { mediaType, data, url, name } = part;
+  if (data === undefined) return { type: isImage(part) ? 'image-url' : 'file-url', url: url! };
+  return isImage(part)
+    ? { type: 'image-data', data, mediaType }
+    : { type: 'file-data', data, mediaType, ...(name !== undefined && { filename: name }) };
 }

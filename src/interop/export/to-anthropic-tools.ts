@@ -12,7 +12,7 @@ import {
 import {
   fieldOf,
   objectsIn,
-  withMethods,
+  withCallMethods,
   type CallAnswer,
   type ModelTools,
   type RawCall,
@@ -116,34 +116,32 @@ export function toAnthropicTools(
     Object.values(SEARCHES).map(({ name }) => name),
   );
   const isDeferred = deferral(deferLoading);
-  const tools = exported.tools.map(({ entry, name, rendered }, place): AnthropicTool => {
+  const list: (AnthropicTool | AnthropicToolSearch)[] = [];
+  let lastLoaded: AnthropicTool | AnthropicToolSearch | undefined;
+  for (const [place, { entry, name, rendered }] of exported.tools.entries()) {
     const renamed = renameParameters(objectSchema(rendered.inputSchema), ANTHROPIC_PARAMETER_RULE);
     exported.restore.set(entry.name, renamed.restore);
-    return {
+    const tool: AnthropicTool = {
       name,
       description: rendered.description,
       input_schema: renamed.schema,
-      ...(isDeferred(entry, place) && { defer_loading: true }),
     };
-  });
-  const list = [
-    ...(tools.some(({ defer_loading }) => defer_loading === true)
-      ? [{ ...SEARCHES[toolSearch] }]
-      : []),
-    ...tools,
-  ];
+    if (isDeferred(entry, place)) tool.defer_loading = true;
+    else lastLoaded = tool;
+    list.push(tool);
+  }
+  if (list.some((tool) => 'defer_loading' in tool)) {
+    const search = { ...SEARCHES[toolSearch] };
+    list.unshift(search);
+    lastLoaded ??= search;
+  }
   // The service rejects a cache mark on a deferred tool.
-  const last =
-    cacheControl === false ? undefined : list.findLast((tool) => !('defer_loading' in tool));
-  if (last !== undefined)
-    (last as AnthropicTool).cache_control = {
+  if (cacheControl !== false && lastLoaded !== undefined)
+    lastLoaded.cache_control = {
       type: 'ephemeral',
       ...(typeof cacheControl === 'string' && { ttl: cacheControl }),
     };
-  return withMethods<AnthropicTool | AnthropicToolSearch, AnthropicMessage>(list, exported, {
-    find: callsIn,
-    answer,
-  });
+  return withCallMethods(list, exported, { find: callsIn, answer });
 }
 
 function deferral(

@@ -12,7 +12,7 @@ import {
   fieldOf,
   objectsIn,
   OWN_ID,
-  withMethods,
+  withCallMethods,
   type CallAnswer,
   type ModelTools,
   type RawCall,
@@ -71,7 +71,7 @@ export function toGeminiTools(input: ExportInput, options: ExportOptions = {}): 
     return { ...declared, parametersJsonSchema: schema };
   });
   const tools = functionDeclarations.length === 0 ? [] : [{ functionDeclarations }];
-  const list = withMethods(tools, exported, { find: callsIn, answer });
+  const list = withCallMethods(tools, exported, { find: callsIn, answer });
   return Object.defineProperty(list, 'functionDeclarations', {
     value: functionDeclarations,
     enumerable: false,

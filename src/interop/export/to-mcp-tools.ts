@@ -300,7 +300,7 @@ export type BridgeMetadata = {
 };
 
 /** Returns a tool's metadata for other frameworks. */
-export function metadataOf(entry: ToolEntry): BridgeMetadata {
+export function bridgeMetadataOf(entry: ToolEntry): BridgeMetadata {
   const shared = SHARED_FIELDS.filter((field) => entry[field] !== undefined).map((field) => [
     field,
     entry[field],

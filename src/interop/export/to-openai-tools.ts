@@ -13,8 +13,9 @@ import {
 import {
   fieldOf,
   objectsIn,
-  withMethods,
+  withCallMethods,
   type CallAnswer,
+  type CallFormat,
   type ModelTools,
   type RawCall,
 } from './model-calls.js';
@@ -95,31 +96,34 @@ export function toOpenAITools(
     description: limitText(rendered.description, maxDescription),
     parameters: mapSchemas(objectSchema(rendered.inputSchema), withItems) as ObjectSchema,
   }));
-  if (api === 'responses')
-    return withMethods<OpenAIResponsesTool, OpenAIResponsesMessage>(
-      // By default, the API makes schemas strict, and rejects schemas that it can't make strict.
-      functions.map((each) => ({ type: 'function', ...each, strict: false })),
-      exported,
-      {
-        find: responsesCalls,
-        answer: (answers) =>
-          answers.map((each) => ({
-            type: 'function_call_output',
-            call_id: each.id,
-            output: each.failed ? answerText(each) : openAIContent(each.content),
-          })),
-      },
-    );
-  return withMethods<OpenAIChatTool, OpenAIChatMessage>(
-    functions.map((each) => ({ type: 'function', function: each })),
-    exported,
-    {
-      find: chatCalls,
-      answer: (answers) =>
-        answers.map((each) => ({ role: 'tool', tool_call_id: each.id, content: answerText(each) })),
-    },
-  );
+  // By default, the Responses API makes schemas strict, and rejects schemas that it can't make strict.
+  return api === 'responses'
+    ? withCallMethods<OpenAIResponsesTool, OpenAIResponsesMessage>(
+        functions.map((each) => ({ type: 'function', ...each, strict: false })),
+        exported,
+        RESPONSES,
+      )
+    : withCallMethods<OpenAIChatTool, OpenAIChatMessage>(
+        functions.map((each) => ({ type: 'function', function: each })),
+        exported,
+        CHAT,
+      );
 }
+
+const RESPONSES: CallFormat<OpenAIResponsesMessage> = {
+  find: responsesCalls,
+  answer: (answers) =>
+    answers.map((each) => ({
+      type: 'function_call_output',
+      call_id: each.id,
+      output: each.failed ? answerText(each) : openAIContent(each.content),
+    })),
+};
+const CHAT: CallFormat<OpenAIChatMessage> = {
+  find: chatCalls,
+  answer: (answers) =>
+    answers.map((each) => ({ role: 'tool', tool_call_id: each.id, content: answerText(each) })),
+};
 
 /**
  * Adds `items` to an array schema without `items`, because OpenAI rejects such a schema ("array

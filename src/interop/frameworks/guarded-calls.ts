@@ -92,39 +92,9 @@ export const frameworkSchema = z.strictObject({
   caller: aFunction<NonNullable<FrameworkOptions['caller']>>().optional(),
 } satisfies FieldsOf<FrameworkOptions>);
 
-/** A call together with its caller and the program's own context. */
-export interface FramedCall extends ToolCall {
-  readonly frame: CallFrame & { readonly context?: unknown };
-}
-
-type Frame = (call: ToolCall, given: unknown) => Promise<FramedCall>;
-
-/**
- * Returns a function that adds the caller and the context to a call. The framework's context takes
- * precedence over the context in the options. Nothing is taken from the call itself, because a
- * model wrote it.
- */
-export function framing({
-  principal,
-  scopes,
-  flags,
-  persona,
-  conversationId,
-  mode,
-  context,
-  caller,
-}: { readonly [Option in keyof FrameworkOptions]?: FrameworkOptions[Option] | undefined }): Frame {
-  const own = without({ principal, scopes, flags, persona, conversationId, mode });
-  return async (call, given) => {
-    const used = given ?? context;
-    return {
-      ...call,
-      frame: { ...own, ...(await caller?.(used)), ...(used !== undefined && { context: used }) },
-    };
-  };
-}
-
 interface RunOptions {
+  /** The framework's context. It takes precedence over the context in the options. */
+  readonly context: unknown;
   readonly signal?: AbortSignal | undefined;
   /** Asks the user about calls that need approval. */
   readonly confirm?: Confirm | undefined;
@@ -146,19 +116,26 @@ interface RunOptions {
  */
 export class GuardedCalls {
   readonly #executor: CallExecutor;
-  readonly #policy: Pick<CallOptions, 'policy'>;
+  readonly #options: CallOptions;
+  readonly #caller: FrameworkOptions['caller'] | undefined;
 
-  constructor(executor: CallExecutor, policy?: Policy) {
+  constructor(
+    executor: CallExecutor,
+    options: { readonly [Option in keyof FrameworkOptions]?: FrameworkOptions[Option] | undefined },
+  ) {
+    const { principal, scopes, flags, persona, conversationId, mode, policy, context } = options;
+    const frame = { principal, scopes, flags, persona, conversationId, mode };
     this.#executor = executor;
-    this.#policy = without({ policy });
+    this.#options = without({ ...frame, policy, context });
+    this.#caller = options.caller;
   }
 
   /**
    * Returns true if the framework has to ask a user about a call. If so, the executor has already
    * stored the call.
    */
-  async needsApproval({ frame, ...call }: FramedCall): Promise<boolean> {
-    const asked = await this.#executor.request(call, { ...frame, ...this.#policy });
+  async needsApproval(call: ToolCall, context: unknown): Promise<boolean> {
+    const asked = await this.#executor.request(call, await this.#optionsIn(context));
     return 'kind' in asked && asked.kind === 'approval';
   }
 
@@ -169,22 +146,19 @@ export class GuardedCalls {
    * the call, or knows several calls with its id.
    */
   async run(
-    entry: ToolEntry,
-    { frame, ...call }: FramedCall,
-    { signal, confirm, onProgress, approved }: RunOptions,
+    { name }: ToolEntry,
+    call: ToolCall,
+    { context, signal, confirm, onProgress, approved }: RunOptions,
   ): Promise<ToolOutcome> {
+    const options = { ...(await this.#optionsIn(context)), ...without({ signal, confirm }) };
     const stop =
       onProgress &&
-      this.#executor.on?.(
-        (event) =>
-          event.type === 'call-progress' &&
-          event.callId === call.id &&
-          event.toolName === entry.name &&
-          onProgress(event.progress),
-      );
-    const options = { ...frame, ...this.#policy, ...without({ signal, confirm }) };
+      this.#executor.on?.((event) => {
+        if (event.type === 'call-progress' && event.callId === call.id && event.toolName === name)
+          onProgress(event.progress);
+      });
     try {
-      const isKnown = !approved || (await this.#approve(entry, call, frame, approved));
+      const isKnown = !approved || (await this.#approve(name, call, options, approved));
       const outcome = await this.#executor.execute(call, options);
       if (outcome.status !== 'approval_required' || isKnown) return outcome;
       if (approved === 'once') throw unknownApproval();
@@ -195,9 +169,20 @@ export class GuardedCalls {
     }
   }
 
+  /**
+   * Returns the options for calls in a context. Nothing is taken from the call itself, because a
+   * model wrote it.
+   */
+  async #optionsIn(frameworkContext: unknown): Promise<CallOptions> {
+    const { policy, context: own } = this.#options;
+    const context = frameworkContext ?? own;
+    const caller = await this.#caller?.(context);
+    return { ...this.#options, ...caller, ...without({ policy, context }) };
+  }
+
   /** Records that the user approved a call. @returns false if the call isn't waiting. */
   async #approve(
-    { name: toolName }: ToolEntry,
+    toolName: string,
     { id: callId, input = {} }: ToolCall,
     { principal, conversationId }: CallFrame,
     approved: 'once' | 'always',
@@ -239,7 +224,7 @@ export function isSameInput(one: unknown, other: unknown): boolean {
  * `denied`, `manual`, and `ask_user`. `details` contains the outcome's `status`, and `pending` if a
  * user has to answer.
  */
-export function resultOf(outcome: ToolOutcome): Json {
+export function resultOrThrow(outcome: ToolOutcome): Json {
   const { kind, text: message, data, code, pending } = readOutcome(outcome);
   if (kind === 'result') return data!;
   const { status } = outcome;

@@ -72,26 +72,24 @@ export function importTools<T>(
 ): readonly ToolDefinition[] {
   const { overrides, trusted } = checkOptions(schema, options, 'options for the import');
   const names = new Set(tools.map(([name]) => name));
-  const refused = Object.keys(overrides)
-    .filter((name) => !names.has(name))
-    .map(
-      (name) =>
-        `overrides: ${expectedGot('names of the imported tools', describeValue(name), `The imported tools are ${[...names].slice(0, 5).join(', ')}${names.size > 5 ? ' …' : ''}.`)}`,
-    );
-  const definitions = tools.flatMap(([name, tool]) => {
+  const refused: string[] = [];
+  for (const name of Object.keys(overrides))
+    if (!names.has(name)) {
+      const imported = `${[...names].slice(0, 5).join(', ')}${names.size > 5 ? ' …' : ''}`;
+      refused.push(
+        `overrides: ${expectedGot('names of the imported tools', describeValue(name), `The imported tools are ${imported}.`)}`,
+      );
+    }
+  const definitions: ToolDefinition[] = [];
+  for (const [name, tool] of tools)
     try {
-      return [
-        definitionOf({
-          ...optionsOf(name, read(name, tool), trusted),
-          ...(Object.hasOwn(overrides, name) ? overrides[name] : {}),
-        }),
-      ];
+      const own = optionsOf(name, read(name, tool), trusted);
+      const override = Object.hasOwn(overrides, name) ? overrides[name] : {};
+      definitions.push(definitionOf({ ...own, ...override }));
     } catch (error) {
       if (!isToolError(error)) throw error;
       refused.push(error.message);
-      return [];
     }
-  });
   if (refused.length > 0) throw new ToolError('INVALID_METADATA', refused.join('\n'));
   return Object.freeze(definitions);
 }

@@ -6,7 +6,7 @@ import { ToolError } from '../../core/errors.js';
 import { missingPackage } from '../../core/issues.js';
 import { aFunction, checkOptions } from '../../core/options.js';
 import { describeValue, isPlainObject, without } from '../../core/plain-data.js';
-import type { Confirm } from '../../safety/calls.js';
+import type { Confirm, ToolOutcome } from '../../safety/calls.js';
 import { readOutcome } from '../../safety/read-outcome.js';
 import { fail, halt } from '../../tool/outcome.js';
 import {
@@ -19,13 +19,12 @@ import type { Execute, ToolDefinition } from '../../tool/tool-definition.js';
 import { exportTools, type ExportedTool, type ExportInput } from '../export/exported-tools.js';
 import { FUNCTION_NAME_RULE } from '../export/name-codec.js';
 import { langChainContent } from '../export/result-content.js';
-import { metadataOf, type BridgeMetadata } from '../export/to-mcp-tools.js';
+import { bridgeMetadataOf, type BridgeMetadata } from '../export/to-mcp-tools.js';
 import { objectSchema } from '../schema/object-schema.js';
 import {
-  framing,
   frameworkSchema,
   GuardedCalls,
-  resultOf,
+  resultOrThrow,
   type FrameworkOptions,
 } from './guarded-calls.js';
 import {
@@ -117,65 +116,83 @@ export async function toLangChainTools(
   input: ExportInput,
   options: LangChainOptions,
 ): Promise<LangChainTool[]> {
-  const { executor, confirm, level, resolve, ...rest } = checkOptions(
+  const { executor, confirm, level, resolve, ...callOptions } = checkOptions(
     optionsSchema,
     options,
     'options for exporting to LangChain',
   );
   const { tools } = exportTools(input, { level, resolve }, FUNCTION_NAME_RULE);
   const langChain = await importLangChain();
-  const calls = new GuardedCalls(executor);
-  const frame = framing(rest);
-  return tools.map((tool) => toTool(langChain, tool, calls, frame, confirm));
+  const calls = new GuardedCalls(executor, callOptions);
+  return tools.map((tool) => {
+    const langChainCalls = new LangChainCalls(langChain, tool, calls, confirm);
+    const made = new langChain.DynamicStructuredTool<Record<string, unknown>>({
+      name: tool.name,
+      description: tool.rendered.description,
+      schema: shownSchema(tool),
+      metadata: bridgeMetadataOf(tool.entry),
+      verboseParsingErrors: true, // Shows the model the reason.
+      func: (input, runManager, config) => langChainCalls.run(input, runManager, config ?? {}),
+    });
+    return made as unknown as LangChainTool;
+  });
 }
 
-function toTool(
-  { DynamicStructuredTool, ToolMessage }: LangChain,
-  tool: ExportedTool,
-  calls: GuardedCalls,
-  frame: ReturnType<typeof framing>,
-  confirm: Confirm | undefined,
-): LangChainTool {
-  const { entry, name } = tool;
-  const made = new DynamicStructuredTool<Record<string, unknown>>({
-    name,
-    description: tool.rendered.description,
-    schema: shownSchema(tool),
-    metadata: metadataOf(entry),
-    verboseParsingErrors: true, // Shows the model the reason.
-    func: async (input, runManager, config) => {
-      // If the tool is invoked with a model's call, the config contains that call as `toolCall`.
-      const { toolCall, signal, context, configurable } = (config ?? {}) as {
-        readonly toolCall?: { readonly id?: string };
-        readonly signal?: AbortSignal;
-        readonly context?: unknown;
-        readonly configurable?: unknown;
-      };
-      const onProgress = (progress: unknown) =>
-        void runManager?.handleToolEvent?.(progress).catch(() => undefined);
-      const call = await frame(
-        { id: toolCall?.id ?? randomUUID(), name: entry.name, input },
-        context ?? ownConfigurable(configurable),
-      );
-      const outcome = await calls.run(entry, call, { signal, confirm, onProgress });
-      // An aborted call must throw instead of returning a result.
-      signal?.throwIfAborted();
-      if (toolCall?.id === undefined) return resultOf(outcome);
-      // LangChain would mistake a list of objects for message parts, and would end the run with an
-      // error.
-      const { kind, text, content, data } = readOutcome(outcome);
-      const facts = { tool_call_id: toolCall.id, name };
-      return kind === 'result'
-        ? new ToolMessage({
-            ...facts,
-            content: langChainContent(content),
-            status: 'success',
-            artifact: data,
-          })
-        : new ToolMessage({ ...facts, content: text, status: 'error' });
-    },
-  });
-  return made as unknown as LangChainTool;
+interface LangChainConfig {
+  /** The model's call, if the tool is invoked with one. */
+  readonly toolCall?: { readonly id?: string };
+  readonly signal?: AbortSignal;
+  readonly context?: unknown;
+  readonly configurable?: unknown;
+}
+
+/** The calls to one tool. */
+class LangChainCalls {
+  constructor(
+    readonly langChain: LangChain,
+    readonly exported: ExportedTool,
+    readonly calls: GuardedCalls,
+    readonly confirm: Confirm | undefined,
+  ) {}
+
+  async run(
+    input: unknown,
+    events: { handleToolEvent?: (event: unknown) => Promise<unknown> } | undefined,
+    { toolCall, signal, context, configurable }: LangChainConfig,
+  ): Promise<unknown> {
+    const { entry } = this.exported;
+    const call = { id: toolCall?.id ?? randomUUID(), name: entry.name, input };
+    const onProgress = (progress: unknown) =>
+      void events?.handleToolEvent?.(progress).catch(() => undefined);
+    const outcome = await this.calls.run(entry, call, {
+      context: context ?? ownConfigurable(configurable),
+      signal,
+      confirm: this.confirm,
+      onProgress,
+    });
+    // An aborted call must throw instead of returning a result.
+    signal?.throwIfAborted();
+    return toolCall?.id === undefined
+      ? resultOrThrow(outcome)
+      : this.#message(toolCall.id, outcome);
+  }
+
+  /**
+   * Returns the answer to a model's call. LangChain would mistake a plain list of objects for
+   * message parts, and would end the run with an error.
+   */
+  #message(id: string, outcome: ToolOutcome): object {
+    const { kind, text, content, data } = readOutcome(outcome);
+    const facts = { tool_call_id: id, name: this.exported.name };
+    return kind === 'result'
+      ? new this.langChain.ToolMessage({
+          ...facts,
+          content: langChainContent(content),
+          status: 'success',
+          artifact: data,
+        })
+      : new this.langChain.ToolMessage({ ...facts, content: text, status: 'error' });
+  }
 }
 
 /** The keys under `configurable` that LangGraph and LangChain's agents set themselves. */

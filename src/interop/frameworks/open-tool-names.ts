@@ -38,18 +38,21 @@ export function openToolNames(
       messages,
       'Call openToolNames(messages, registry).',
     );
-  const open: { readonly id: unknown; readonly name: string }[] = [];
+  const open: Extract<Part, { is: 'call' }>[] = [];
   for (const message of messages)
     for (const part of partsOf(message)) {
-      if (part.is === 'call') open.push(part);
-      else {
-        const at = open.findIndex(({ id, name }) =>
-          part.id === undefined ? name === part.name : id === part.id,
-        );
-        if (at !== -1) open.splice(at, 1);
+      if (part.is === 'call') {
+        open.push(part);
+        continue;
       }
+      const answered = open.findIndex((call) => isResultOf(part, call));
+      if (answered !== -1) open.splice(answered, 1);
     }
   return Object.freeze([...new Set(open.flatMap(({ name }) => registeredNames(name, registry)))]);
+}
+
+function isResultOf(result: Part, call: Part): boolean {
+  return result.id === undefined ? call.name === result.name : call.id === result.id;
 }
 
 /** Yields a message's calls and results. Only messages of the model can contain calls. */
@@ -144,10 +147,12 @@ function registeredNames(exported: string, registry: ToolMetadataRegistry): read
   const entry = registry.get(exported);
   if (entry !== undefined) return [entry.name];
   const names = [...registry].map(({ name }) => name);
-  const rules = [FUNCTION_NAME_RULE, GEMINI_NAME_RULE];
-  const together = rules.map((rule) => createNameCodec(names, rule).decode(exported));
-  const alone = names.filter((name) =>
-    rules.some((rule) => createNameCodec([name], rule).encode(name) === exported),
-  );
-  return [...together.filter((name) => name !== undefined), ...alone];
+  const found: string[] = [];
+  for (const rule of [FUNCTION_NAME_RULE, GEMINI_NAME_RULE]) {
+    const together = createNameCodec(names, rule).decode(exported);
+    if (together !== undefined) found.push(together);
+    for (const name of names)
+      if (createNameCodec([name], rule).encode(name) === exported) found.push(name);
+  }
+  return found;
 }

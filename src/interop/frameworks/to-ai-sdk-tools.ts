@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { checkOptions } from '../../core/options.js';
-import type { ToolOutcome } from '../../safety/calls.js';
+import type { ToolCall, ToolOutcome } from '../../safety/calls.js';
 import { boundText, plainValue, readOutcome } from '../../safety/read-outcome.js';
 import { checkInput } from '../../tool/check-input.js';
 import { jsonSchemaOf } from '../../tool/tool-schema.js';
@@ -10,17 +10,15 @@ import { exportTools, type ExportedTool, type ExportInput } from '../export/expo
 import { fieldOf, objectsIn } from '../export/model-calls.js';
 import { FUNCTION_NAME_RULE } from '../export/name-codec.js';
 import { aiSDKContent } from '../export/result-content.js';
-import { metadataOf, type BridgeMetadata } from '../export/to-mcp-tools.js';
+import { bridgeMetadataOf, type BridgeMetadata } from '../export/to-mcp-tools.js';
 import { objectSchema } from '../schema/object-schema.js';
 import { AI_SDK_SCHEMA, type Validation } from './from-ai-sdk-tools.js';
 import {
-  framing,
   frameworkSchema,
   GuardedCalls,
   isSameInput,
-  resultOf,
+  resultOrThrow,
   type CallExecutor,
-  type FramedCall,
   type FrameworkOptions,
 } from './guarded-calls.js';
 import { standardSchema } from './import-tools.js';
@@ -95,11 +93,13 @@ export interface AISDKTool<Input = unknown, Output = unknown, Context = unknown>
    * Converts a result for the model. Includes images and files, and shortens a long result to its
    * start, its end, and its size.
    */
-  toModelOutput?: (result: {
-    readonly toolCallId: string;
-    readonly input?: unknown;
-    readonly output: unknown;
-  }) => ModelOutput;
+  toModelOutput?: (result: ToolOutput) => ModelOutput;
+}
+
+interface ToolOutput {
+  readonly toolCallId: string;
+  readonly input?: unknown;
+  readonly output: unknown;
 }
 
 /**
@@ -178,54 +178,76 @@ export function toAISDKTools(
   input: ExportInput,
   options: AISDKOptions = {},
 ): Record<string, AISDKTool> {
-  const { executor, policy, progress, level, resolve, ...rest } = checkOptions(
+  const { executor, progress, level, resolve, ...callOptions } = checkOptions(
     optionsSchema,
     options,
     'options for exporting to the AI SDK',
   );
-  const frame = framing(rest);
-  const calls = executor && new GuardedCalls(executor, policy);
+  const calls = executor && new GuardedCalls(executor, callOptions);
   // The object has no prototype, because models can call tools by any name, even `constructor`.
   const tools = Object.create(null) as Record<string, AISDKTool>;
   for (const exported of exportTools(input, { level, resolve }, FUNCTION_NAME_RULE).tools) {
-    const { entry, name } = exported;
-    const read = new ReadResults();
-    const callOf = (
-      given: unknown,
-      { toolCallId, experimental_context: of6, context: of7 }: AISDKCallOptions,
-    ): Promise<FramedCall> => frame({ id: toolCallId, name: entry.name, input: given }, of6 ?? of7);
-    const tool = (tools[name] = described(exported));
-    if (entry.manual || calls === undefined) continue;
-    tool.needsApproval = async (given, options) => {
-      // The AI SDK also calls this function after the approval, and treats `false` as a denial. So
-      // this function returns true after an approval, and `execute` decides.
-      if (isApprovedIn(options.messages, name, options.toolCallId, given)) return true;
-      return calls.needsApproval(await callOf(given, options));
-    };
-    const run = async (
-      given: unknown,
-      options: AISDKCallOptions,
-      onProgress?: (progress: unknown) => void,
-    ): Promise<unknown> => {
-      const call = await callOf(given, options);
-      const isApproved = isApprovedIn(options.messages, name, call.id, given);
-      const outcome = await calls.run(entry, call, {
-        signal: options.abortSignal,
-        onProgress,
-        approved: isApproved ? 'once' : undefined,
-      });
-      if (readOutcome(outcome).haltReason !== undefined) markHalted(given);
-      const output = resultOf(outcome);
-      read.keep(call.id, given, output, outcome);
-      return output;
-    };
-    tool.toModelOutput = ({ toolCallId, input, output }) =>
-      read.take(toolCallId, input, output) ?? modelOutput(output, entry.maxResultBytes);
+    const tool = (tools[exported.name] = described(exported));
+    if (exported.entry.manual || calls === undefined) continue;
+    const runnable = new RunnableTool(exported, calls);
+    tool.needsApproval = (input, options) => runnable.needsApproval(input, options);
     tool.execute = progress
-      ? (given, options) => withProgress((onProgress) => run(given, options, onProgress))
-      : (given, options) => run(given, options);
+      ? (input, options) => withProgress((report) => runnable.run(input, options, report))
+      : (input, options) => runnable.run(input, options);
+    tool.toModelOutput = (result) => runnable.modelOutput(result);
   }
   return tools;
+}
+
+/** A tool whose calls an executor runs. */
+class RunnableTool {
+  readonly #results = new ReadResults();
+
+  constructor(
+    readonly exported: ExportedTool,
+    readonly calls: GuardedCalls,
+  ) {}
+
+  async needsApproval(input: unknown, options: AISDKCallOptions): Promise<boolean> {
+    // The AI SDK also calls this function after the approval, and treats `false` as a denial. So
+    // this function returns true after an approval, and `run` decides.
+    const { toolCallId, messages } = options;
+    if (isApprovedIn(messages, this.exported.name, toolCallId, input)) return true;
+    return this.calls.needsApproval(this.#call(input, options), contextOf(options));
+  }
+
+  async run(
+    input: unknown,
+    options: AISDKCallOptions,
+    onProgress?: (progress: unknown) => void,
+  ): Promise<unknown> {
+    const { entry, name } = this.exported;
+    const { toolCallId, messages, abortSignal: signal } = options;
+    const approved = isApprovedIn(messages, name, toolCallId, input) ? 'once' : undefined;
+    const outcome = await this.calls.run(entry, this.#call(input, options), {
+      context: contextOf(options),
+      signal,
+      onProgress,
+      approved,
+    });
+    if (readOutcome(outcome).haltReason !== undefined) markHalted(input);
+    const output = resultOrThrow(outcome);
+    this.#results.keep(toolCallId, input, output, outcome);
+    return output;
+  }
+
+  modelOutput({ toolCallId, input, output }: ToolOutput): ModelOutput {
+    const kept = this.#results.take(toolCallId, input, output);
+    return kept ?? modelOutput(output, this.exported.entry.maxResultBytes);
+  }
+
+  #call(input: unknown, { toolCallId: id }: AISDKCallOptions): ToolCall {
+    return { id, name: this.exported.entry.name, input };
+  }
+}
+
+function contextOf({ experimental_context: of6, context: of7 }: AISDKCallOptions): unknown {
+  return of6 ?? of7;
 }
 
 /**
@@ -276,7 +298,7 @@ function modelOutput(output: unknown, maxBytes: number | undefined): ModelOutput
 }
 
 function described({ entry, rendered }: ExportedTool): AISDKTool {
-  const metadata = metadataOf(entry);
+  const metadata = bridgeMetadataOf(entry);
   const { title } = metadata.annotations;
   return {
     ...(title !== undefined && { title }),
@@ -339,36 +361,32 @@ function isApprovedIn(
   input: unknown,
 ): boolean {
   if (!Array.isArray(messages)) return false;
-  const before: readonly unknown[] = messages.slice(0, -1);
-  const answered = before.findLastIndex((message) =>
-    partsOf(message, 'tool').some(
-      (part) => part['type'] === 'tool-result' && part['toolCallId'] === toolCallId,
-    ),
-  );
-  const open = before
-    .slice(answered + 1)
-    .flatMap((message) => partsOf(message, 'assistant'))
-    .filter((part) => part['toolCallId'] === toolCallId);
-  const [call, ...others] = open.filter((part) => part['type'] === 'tool-call');
-  if (
-    call === undefined ||
-    others.length > 0 ||
-    call['toolName'] !== toolName ||
-    !isSameInput(call['input'], input)
-  )
-    return false;
-  const questions = new Set(
-    open
-      .filter((part) => part['type'] === 'tool-approval-request')
-      .map((part) => part['approvalId']),
-  );
+  let calls: Part[] = [];
+  const questions = new Set<unknown>();
+  for (const message of messages.slice(0, -1) as unknown[]) {
+    for (const part of partsOf(message, 'assistant')) {
+      if (part['toolCallId'] !== toolCallId) continue;
+      if (part['type'] === 'tool-call') calls.push(part);
+      if (part['type'] === 'tool-approval-request') questions.add(part['approvalId']);
+    }
+    for (const part of partsOf(message, 'tool'))
+      if (part['type'] === 'tool-result' && part['toolCallId'] === toolCallId) {
+        calls = [];
+        questions.clear();
+      }
+  }
+  const [call] = calls;
+  if (call === undefined || calls.length > 1 || call['toolName'] !== toolName) return false;
+  if (!isSameInput(call['input'], input)) return false;
   const answers = partsOf(messages.at(-1), 'tool').filter(
     (part) => part['type'] === 'tool-approval-response' && questions.has(part['approvalId']),
   );
   return answers.length > 0 && answers.every((answer) => answer['approved'] === true);
 }
 
-function partsOf(message: unknown, role: string): ReturnType<typeof objectsIn> {
+type Part = Readonly<Record<string, unknown>>;
+
+function partsOf(message: unknown, role: string): readonly Part[] {
   return fieldOf(message, 'role') === role ? objectsIn(fieldOf(message, 'content')) : [];
 }
 
@@ -377,19 +395,19 @@ async function* withProgress(
   run: (onProgress: (progress: unknown) => void) => Promise<unknown>,
 ): AsyncGenerator<unknown, void> {
   const reported: unknown[] = [];
-  let running = true;
+  let isRunning = true;
   let wake = (): void => undefined;
-  const answer = run((progress) => {
+  const running = run((progress) => {
     reported.push(progress);
     wake();
   }).finally(() => {
-    running = false;
+    isRunning = false;
     wake();
   });
-  answer.catch(() => undefined); // The rejection is handled by `await answer` below.
-  while (running || reported.length > 0) {
+  running.catch(() => undefined); // The rejection is handled by `await running` below.
+  while (isRunning || reported.length > 0) {
     if (reported.length > 0) yield { progress: reported.shift() };
     else await new Promise<void>((resolve) => (wake = resolve));
   }
-  yield await answer;
+  yield await running;
 }

@@ -2,19 +2,14 @@ import { randomUUID } from '../../core/crypto.js';
 import { isToolError } from '../../core/errors.js';
 import { checkOptions } from '../../core/options.js';
 import { isPlainObject } from '../../core/plain-data.js';
+import type { ToolCall } from '../../safety/calls.js';
 import { readOutcome } from '../../safety/read-outcome.js';
 import { exportTools, type ExportedTool, type ExportInput } from '../export/exported-tools.js';
 import { parseArguments } from '../export/model-calls.js';
 import { FUNCTION_NAME_RULE } from '../export/name-codec.js';
 import { openAIAgentsContent } from '../export/result-content.js';
 import { objectSchema } from '../schema/object-schema.js';
-import {
-  framing,
-  frameworkSchema,
-  GuardedCalls,
-  type FramedCall,
-  type FrameworkOptions,
-} from './guarded-calls.js';
+import { frameworkSchema, GuardedCalls, type FrameworkOptions } from './guarded-calls.js';
 
 /** The run's context: the program's own context, and the user's approvals. */
 type AgentsRunContext = {
@@ -64,33 +59,20 @@ export function toOpenAIAgentsTools(
   input: ExportInput,
   options: FrameworkOptions,
 ): OpenAIAgentsTool[] {
-  const { executor, policy, level, resolve, ...rest } = checkOptions(
+  const { executor, level, resolve, ...callOptions } = checkOptions(
     frameworkSchema,
     options,
     'options for exporting to @openai/agents',
   );
-  const calls = new GuardedCalls(executor, policy);
-  const frame = framing(rest);
+  const calls = new GuardedCalls(executor, callOptions);
   return exportTools(input, { level, resolve }, FUNCTION_NAME_RULE).tools.map((tool) =>
-    toTool(tool, calls, frame),
+    toTool(tool, calls),
   );
 }
 
-function toTool(
-  { entry, name, rendered }: ExportedTool,
-  calls: GuardedCalls,
-  frame: ReturnType<typeof framing>,
-): OpenAIAgentsTool {
-  // The package passes an empty object if a run has no context.
-  const callOf = (
-    { context }: AgentsRunContext,
-    input: unknown,
-    id: string = randomUUID(),
-  ): Promise<FramedCall> =>
-    frame(
-      { id, name: entry.name, input: typeof input === 'string' ? parseArguments(input) : input },
-      isPlainObject(context) && Reflect.ownKeys(context).length === 0 ? undefined : context,
-    );
+function toTool(exported: ExportedTool, calls: GuardedCalls): OpenAIAgentsTool {
+  const { name, rendered } = exported;
+  const agentsCalls = new AgentsCalls(exported, calls);
   return {
     type: 'function',
     name,
@@ -102,30 +84,63 @@ function toTool(
     } as OpenAIAgentsTool['parameters'],
     strict: false,
     deferLoading: false,
-    needsApproval: async (context, input, callId) => {
-      if (entry.manual) return false; // A manual tool's work is done by a user, so no approval is needed.
-      const call = await callOf(context, input, callId);
-      // An approved call may already have run, so the user isn't asked about it again.
-      if (context.isToolApproved({ toolName: name, callId: call.id }) === true) return true;
-      return calls.needsApproval(call);
-    },
-    invoke: async (context, input, { toolCall, signal } = {}) => {
-      const call = await callOf(context, input, toolCall?.callId);
-      const isApproved = (callId: string) =>
-        context.isToolApproved({ toolName: name, callId }) === true;
-      const always = isApproved(randomUUID()) ? 'always' : 'once';
-      const approved = toolCall && isApproved(toolCall.callId) ? always : undefined;
-      const outcome = await calls.run(entry, call, { signal, approved }).catch(asMessage);
-      if (typeof outcome === 'string') return outcome;
-      signal?.throwIfAborted();
-      const { kind, text, content } = readOutcome(outcome);
-      return kind === 'result' ? openAIAgentsContent(content) : text;
-    },
+    needsApproval: (context, input, callId) => agentsCalls.needsApproval(context, input, callId),
+    invoke: (context, input, details) => agentsCalls.invoke(context, input, details),
     isEnabled: () => Promise.resolve(true),
   };
 }
 
-function asMessage(error: unknown): string {
-  if (isToolError(error)) return error.message;
-  throw error;
+/** The calls to one tool. */
+class AgentsCalls {
+  constructor(
+    readonly exported: ExportedTool,
+    readonly calls: GuardedCalls,
+  ) {}
+
+  async needsApproval(context: AgentsRunContext, input: unknown, id?: string): Promise<boolean> {
+    if (this.exported.entry.manual) return false; // A manual tool's work is done by a user, so no approval is needed.
+    const call = this.#call(input, id);
+    // An approved call may already have run, so the user isn't asked about it again.
+    if (this.#isApproved(context, call.id)) return true;
+    return this.calls.needsApproval(call, contextIn(context));
+  }
+
+  async invoke(
+    context: AgentsRunContext,
+    input: string,
+    { toolCall, signal }: Parameters<OpenAIAgentsTool['invoke']>[2] = {},
+  ): Promise<string | readonly object[]> {
+    const call = this.#call(input, toolCall?.callId);
+    const always = this.#isApproved(context, randomUUID()) ? 'always' : 'once';
+    const approved = toolCall && this.#isApproved(context, toolCall.callId) ? always : undefined;
+    let outcome;
+    try {
+      outcome = await this.calls.run(this.exported.entry, call, {
+        context: contextIn(context),
+        signal,
+        approved,
+      });
+    } catch (error) {
+      if (isToolError(error)) return error.message;
+      throw error;
+    }
+    signal?.throwIfAborted();
+    const { kind, text, content } = readOutcome(outcome);
+    return kind === 'result' ? openAIAgentsContent(content) : text;
+  }
+
+  #isApproved(context: AgentsRunContext, callId: string): boolean {
+    return context.isToolApproved({ toolName: this.exported.name, callId }) === true;
+  }
+
+  #call(input: unknown, id: string = randomUUID()): ToolCall {
+    const parsed = typeof input === 'string' ? parseArguments(input) : input;
+    return { id, name: this.exported.entry.name, input: parsed };
+  }
+}
+
+/** Returns the program's context. The package passes an empty object if a run has none. */
+function contextIn({ context }: AgentsRunContext): unknown {
+  const isEmpty = isPlainObject(context) && Reflect.ownKeys(context).length === 0;
+  return isEmpty ? undefined : context;
 }

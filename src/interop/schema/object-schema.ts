@@ -56,37 +56,40 @@ function fold(schema: JsonSchema, place: { readonly root: JsonSchema; left: numb
   const node = (place.left -= 1) < 0 ? undefined : dereference(schema, place.root);
   if (node === undefined) return { properties: {}, required: [], notes: [] };
   const own: Folded = { properties: propertiesOf(node), required: requiredOf(node), notes: [] };
-  const all = schemasUnder(node, 'allOf').map((each) => fold(each, place));
-  const alternatives = [schemasUnder(node, 'anyOf'), schemasUnder(node, 'oneOf')]
-    .filter((each) => each.length > 0)
-    .map((each) => either(each.map((one) => fold(one, place))));
-  return [own, ...all, ...alternatives].reduce((before, next) => ({
-    properties: merged(before.properties, next.properties, 'allOf'),
-    required: [...before.required, ...next.required],
-    notes: [...before.notes, ...next.notes],
-  }));
+  let folded = own;
+  for (const part of schemasUnder(node, 'allOf')) folded = both(folded, fold(part, place));
+  for (const keyword of ['anyOf', 'oneOf']) {
+    const branches = schemasUnder(node, keyword);
+    if (branches.length > 0)
+      folded = both(folded, either(branches.map((branch) => fold(branch, place))));
+  }
+  return folded;
+}
+
+function both(one: Folded, other: Folded): Folded {
+  return {
+    properties: merged(one.properties, other.properties, 'allOf'),
+    required: [...one.required, ...other.required],
+    notes: [...one.notes, ...other.notes],
+  };
 }
 
 function either(branches: readonly Folded[]): Folded {
-  const shared = branches[0]!.required.filter((name) =>
-    branches.every(({ required }) => required.includes(name)),
-  );
-  const sets = branches.map(({ required }) => required.filter((name) => !shared.includes(name)));
-  const note = sets
-    .filter((set) => set.length > 0)
-    .map((set) => set.map((name) => JSON.stringify(name)).join(' and '));
-  return {
-    properties: branches
-      .map(({ properties }) => properties)
-      .reduce((before, next) => merged(before, next, 'anyOf')),
-    required: shared,
-    notes: [
-      ...branches.flatMap(({ notes }) => notes),
-      ...(note.length === sets.length
-        ? [`Provide one of these: ${[...new Set(note)].join('; or ')}.`]
-        : []),
-    ],
-  };
+  let { properties, required } = branches[0]!;
+  const notes: string[] = [];
+  for (const branch of branches) {
+    properties = merged(properties, branch.properties, 'anyOf');
+    required = required.filter((name) => branch.required.includes(name));
+    notes.push(...branch.notes);
+  }
+  const choices = new Set<string>();
+  for (const branch of branches) {
+    const own = branch.required.filter((name) => !required.includes(name));
+    choices.add(own.map((name) => JSON.stringify(name)).join(' and '));
+  }
+  // If one alternative requires nothing more, there is nothing to explain.
+  if (!choices.has('')) notes.push(`Provide one of these: ${[...choices].join('; or ')}.`);
+  return { properties, required, notes };
 }
 
 /**

@@ -9,7 +9,7 @@ import type {
 import { isToolError, ToolError } from '../../core/errors.js';
 import { pauseLimits } from '../../core/time-limit.js';
 import { untilAborted } from '../../execution/with-deadline.js';
-import { withDefaults } from '../../tool/question.js';
+import { withSchemaDefaults } from '../../tool/question.js';
 import type { ToolContext } from '../../tool/tool-options.js';
 
 // With the SDK's types, everyone who imports this package would have to install the SDK.
@@ -134,7 +134,7 @@ export class Elicitation {
   async #ask(
     params: ElicitParams,
     calls: readonly ToolContext[],
-    given: AbortSignal,
+    ofRequest: AbortSignal,
   ): Promise<ElicitResult> {
     const [first] = calls;
     const { toolName = 'the question', principal, signal: ofCall } = first ?? {};
@@ -142,7 +142,7 @@ export class Elicitation {
       id === undefined || name === undefined ? [] : [{ id, toolName: name }],
     );
     const isOnly = calls.length === 1;
-    const signal = AbortSignal.any([given, ...(isOnly && ofCall ? [ofCall] : [])]);
+    const signal = AbortSignal.any([ofRequest, ...(isOnly && ofCall ? [ofCall] : [])]);
     const about = {
       ...(isOnly ? without({ call: names[0] }) : names.length === calls.length && { calls: names }),
       ...without({ principal }),
@@ -153,7 +153,7 @@ export class Elicitation {
       const answered = (async () => this.#onElicit(this.#server, params, about))().catch(hidden);
       const { action, content = {} } = await untilAborted(answered, signal, toolName);
       if (action !== 'accept') return { action };
-      const filled = withDefaults(params.requestedSchema ?? {}, content);
+      const filled = withSchemaDefaults(params.requestedSchema ?? {}, content);
       return { action, content: filled as NonNullable<ElicitResult['content']> };
     } finally {
       for (const goOn of goOns) goOn();

@@ -7,11 +7,11 @@ import { onAbort } from '../../core/listeners.js';
 import { without } from '../../core/plain-data.js';
 import { withDeadline } from '../../execution/with-deadline.js';
 import { abortError } from '../../providers/run-attempt.js';
-import { inTime, labelOf, unavailable } from '../login/server-errors.js';
+import { inTime, serverLabel, serverUnavailable } from '../login/server-errors.js';
 import type { McpServerSettings } from '../settings/read-mcp-settings.js';
 import {
   expandTransport,
-  type Environment,
+  type EnvVariables,
   type McpTransportSettings,
 } from '../settings/transport-settings.js';
 import { Elicitation, type OnElicit } from './elicitation.js';
@@ -21,25 +21,25 @@ import {
   keepRawLists,
   readPages,
   SessionExpiredError,
-  statusOf,
+  httpStatusOf,
   unusable,
 } from './server-answers.js';
-import { NO_LIMIT, ping, Session, type Work } from './session.js';
+import { NO_LIMIT, ping, ServerSession, type SessionWork } from './session.js';
 import {
   createTransport,
   hidingSecrets,
   listenToStderr,
   withEnvFile,
-  type Credentials,
+  type RequestAuth,
   type McpPackages,
 } from './transports.js';
 
 /** The protocol that a server uses: `modern` from 2026-07-28 on. */
 export type ProtocolEra = 'legacy' | 'modern';
 
-export interface McpConnectionOptions extends Credentials {
+export interface ServerConnectionOptions extends RequestAuth {
   readonly clock: Clock;
-  readonly env: Environment;
+  readonly env: EnvVariables;
   readonly packages: McpPackages;
   readonly clientInfo: { readonly name: string; readonly version: string; readonly title?: string };
   /** Returns true for a tool to keep in the listing. */
@@ -95,14 +95,14 @@ export const ANYTHING = Object.freeze({
  *
  * Until you call `close`, open sockets and the started process keep the program running.
  */
-export class McpConnection {
+export class ServerConnection {
   readonly #server: McpServerSettings;
-  readonly #options: McpConnectionOptions;
+  readonly #options: ServerConnectionOptions;
   readonly #closed = new AbortController();
   /** The session that is open or being opened. All requests share it. */
-  #opening: Promise<Session> | undefined;
+  #opening: Promise<ServerSession> | undefined;
   /** All sessions that haven't closed yet. */
-  readonly #sessions = new Set<Session>();
+  readonly #sessions = new Set<ServerSession>();
   #stderr = (): string => '';
   #hide = (text: string): string => text;
   /** True for a pre-2026 server that exits when asked for its protocol. */
@@ -113,7 +113,7 @@ export class McpConnection {
   readonly #subscribed = new Set<string>();
   #logLevel: LoggingLevel | undefined;
 
-  constructor(server: McpServerSettings, options: McpConnectionOptions) {
+  constructor(server: McpServerSettings, options: ServerConnectionOptions) {
     this.#server = server;
     this.#options = options;
   }
@@ -148,7 +148,11 @@ export class McpConnection {
    * call gets another session.
    * @throws any error from the SDK; see `callFailure`.
    */
-  async useIn<T>(session: Session, signal: AbortSignal | undefined, work: Work<T>): Promise<T> {
+  async useIn<T>(
+    session: ServerSession,
+    signal: AbortSignal | undefined,
+    work: SessionWork<T>,
+  ): Promise<T> {
     try {
       return await this.#withScopes(() => session.request(signal, work));
     } catch (error) {
@@ -177,7 +181,7 @@ export class McpConnection {
    * Returns the open session, or a new one. Aborting `signal` ends the caller's wait, but the
    * session still opens for others.
    */
-  async open(signal?: AbortSignal): Promise<Session> {
+  async open(signal?: AbortSignal): Promise<ServerSession> {
     const session = await this.#opened(signal);
     // Gives this process a chance to notice that a stream ended while it was busy.
     if (session.isStateless)
@@ -192,9 +196,9 @@ export class McpConnection {
   async request(
     method: string,
     params: Readonly<Record<string, unknown>>,
-    given?: AbortSignal,
+    callerSignal?: AbortSignal,
   ): Promise<unknown> {
-    return this.#inTime(`answer ${method}`, this.#server.timeoutMs, given, (signal) =>
+    return this.#inTime(`answer ${method}`, this.#server.timeoutMs, callerSignal, (signal) =>
       inAnySession(async () => {
         const session = await this.#opened(signal);
         return this.useIn(session, signal, async ({ client }, options) => {
@@ -280,10 +284,10 @@ export class McpConnection {
   }
 
   /** Waits for the session that is open or being opened. If there is none, opens a session. */
-  #opened(signal: AbortSignal | undefined): Promise<Session> {
+  #opened(signal: AbortSignal | undefined): Promise<ServerSession> {
     if (this.#closed.signal.aborted)
-      throw unavailable(
-        `The connection to ${labelOf(this.#server.name)} is closed. Create a new McpDiscovery.`,
+      throw serverUnavailable(
+        `The connection to ${serverLabel(this.#server.name)} is closed. Create a new McpDiscovery.`,
       );
     const opening = (this.#opening ??= this.#startOpening());
     if (signal === undefined) return opening;
@@ -294,7 +298,7 @@ export class McpConnection {
     });
   }
 
-  #startOpening(): Promise<Session> {
+  #startOpening(): Promise<ServerSession> {
     const start = () =>
       this.#inTime('be ready', this.#server.startupTimeoutMs, this.#closed.signal, (signal) =>
         this.#withScopes(() => this.#open(signal)),
@@ -312,7 +316,7 @@ export class McpConnection {
    * Opens a session. If a server exits when asked for its protocol, starts it again without asking.
    * If an address that ends in `/sse` refuses streamable HTTP, uses the transport before it.
    */
-  async #open(signal: AbortSignal): Promise<Session> {
+  async #open(signal: AbortSignal): Promise<ServerSession> {
     const sdk = await this.#options.packages.client();
     const { transport } = this.#server;
     return this.#openOnce(signal).catch(async (error: unknown) => {
@@ -325,7 +329,7 @@ export class McpConnection {
         transport.kind === 'http' &&
         transport.mayBeSse === true &&
         !this.#isSse &&
-        [404, 405].includes(statusOf(error) ?? 0);
+        [404, 405].includes(httpStatusOf(error) ?? 0);
       if (signal.aborted || !(isOld || isSse)) throw error;
       [this.#isOld, this.#isSse] = [isOld, isSse];
       return this.#openOnce(signal).catch((again: unknown) => {
@@ -335,7 +339,7 @@ export class McpConnection {
     });
   }
 
-  async #openOnce(signal: AbortSignal): Promise<Session> {
+  async #openOnce(signal: AbortSignal): Promise<ServerSession> {
     const settings = await this.#expanded();
     const { onElicit, packages, onDoubt } = this.#options;
     const transport = await createTransport(
@@ -349,7 +353,7 @@ export class McpConnection {
     const elicitation = onElicit && new Elicitation(this.#server.name, onElicit);
     const client = await this.#createClient(settings.kind, elicitation);
     const isHttp = settings.kind === 'http';
-    const session = new Session({ client, transport, elicitation, isHttp, onDoubt });
+    const session = new ServerSession({ client, transport, elicitation, isHttp, onDoubt });
     this.#sessions.add(session);
     const stop = onAbort(signal, () => this.#end(session));
     try {
@@ -415,7 +419,7 @@ export class McpConnection {
   }
 
   /** Servers that don't support logging are left alone. */
-  async #setLogLevelIn({ client }: Session): Promise<void> {
+  async #setLogLevelIn({ client }: ServerSession): Promise<void> {
     if (this.#logLevel === undefined || client.getProtocolEra() === 'modern') return;
     if (client.getServerCapabilities()?.logging === undefined) return;
     await client.setLoggingLevel(this.#logLevel, NO_LIMIT).catch(() => undefined);
@@ -425,7 +429,7 @@ export class McpConnection {
    * Checks that a session still works, because the SDK lets calls wait forever if a stream has
    * broken.
    */
-  async #verify(session: Session): Promise<void> {
+  async #verify(session: ServerSession): Promise<void> {
     const { clock, packages, onDoubt } = this.#options;
     const sdk = await packages.client();
     const answered = await withDeadline(
@@ -438,18 +442,18 @@ export class McpConnection {
   }
 
   /** Discards the open session. The next request opens another session. */
-  #drop(session: Session, why?: unknown): void {
+  #drop(session: ServerSession, why?: unknown): void {
     if (!session.isGone) this.#opening = undefined;
     this.#end(session, why);
   }
 
-  #end(session: Session, why?: unknown): void {
+  #end(session: ServerSession, why?: unknown): void {
     session.end(why);
     void session.closed?.then(() => this.#sessions.delete(session));
   }
 
   /** Ends the HTTP session at the server, which may already be gone. */
-  async #sayGoodbye({ client: { transport } }: Session): Promise<void> {
+  async #sayGoodbye({ client: { transport } }: ServerSession): Promise<void> {
     if (transport === undefined || !('terminateSession' in transport)) return;
     const { terminateSession } = transport as { terminateSession: () => Promise<void> };
     await withDeadline(() => terminateSession.call(transport), {
@@ -467,7 +471,7 @@ export class McpConnection {
     const late = () =>
       new ToolError(
         'TIMEOUT',
-        `Timed out after ${timeoutMs} ms waiting for ${labelOf(this.#server.name)} to ${what}.`,
+        `Timed out after ${timeoutMs} ms waiting for ${serverLabel(this.#server.name)} to ${what}.`,
         { details: { timeoutMs } },
       );
     return inTime({ clock: this.#options.clock, timeoutMs, signal }, late, work);

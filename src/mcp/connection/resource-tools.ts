@@ -1,5 +1,5 @@
 import { isPlainObject } from '../../core/plain-data.js';
-import { labelOf } from '../login/server-errors.js';
+import { serverLabel } from '../login/server-errors.js';
 import type { McpServerSettings } from '../settings/read-mcp-settings.js';
 import { cleanText, itemsIn } from '../translate/foreign-text.js';
 import { isMethodNotFound, readPages, type ListName } from './server-answers.js';
@@ -94,7 +94,7 @@ export function resourceTools(
   for (const { offer, name, says, properties = {}, required = [], answer } of TOOLS) {
     if (!server[offer] || capabilities[offer] === undefined || taken.has(name)) continue;
     const inputSchema = { type: 'object', properties, required, additionalProperties: false };
-    const description = `${says} ${labelOf(server.name)}.`;
+    const description = `${says} ${serverLabel(server.name)}.`;
     const raw = { name, description, inputSchema, annotations: { readOnlyHint: true } };
     if (isWanted(raw)) tools.set(name, { raw, answer });
   }

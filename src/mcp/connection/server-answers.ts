@@ -4,8 +4,8 @@ import { isToolError, ToolError } from '../../core/errors.js';
 import { expectedGot } from '../../core/issues.js';
 import { canonicalJson, describeValue, isPlainObject, type Json } from '../../core/plain-data.js';
 import { publicMessage, withoutSecrets } from '../../core/public-message.js';
-import { isForModel, MOST_PARTS, text as textPart } from '../../tool/content.js';
-import { labelOf, loginNeeded, unavailable } from '../login/server-errors.js';
+import { isForModel, MOST_PARTS, text as textPart, type ContentPart } from '../../tool/content.js';
+import { serverLabel, loginNeeded, serverUnavailable } from '../login/server-errors.js';
 import { partOfBlock } from '../translate/content-blocks.js';
 import { describeFailure } from '../../providers/run-attempt.js';
 import { fail, ok, type ToolResult } from '../../tool/outcome.js';
@@ -44,11 +44,11 @@ export function callFailure(
   server: string,
   sdk: typeof McpClient,
 ): ToolResult<never> {
-  const label = labelOf(server);
+  const label = serverLabel(server);
   if (isToolError(error)) throw error;
   if (error instanceof sdk.ProtocolError)
     return fail(`${label} refused the call: ${publicMessage(error)}`, { code: error.code });
-  const refused = (why: string) => unavailable(`${label} refused the call: ${why}.`, error);
+  const refused = (why: string) => serverUnavailable(`${label} refused the call: ${why}.`, error);
   if (error instanceof sdk.InsufficientScopeError)
     throw refused('the token lacks scopes that the server requires');
   if (error instanceof sdk.SdkHttpError && error.status === 401)
@@ -69,7 +69,7 @@ export function callFailure(
   }
   const codes = codesOf(causesOf(error));
   if (error instanceof SessionExpiredError || codes.some((code) => NEVER_SENT.has(code)))
-    throw unavailable(`${label} can't be reached: ${describeFailure(error)}.`, error);
+    throw serverUnavailable(`${label} can't be reached: ${describeFailure(error)}.`, error);
   throw new Error(
     `${label} didn't respond: ${describeFailure(error)}. The call may or may not have taken effect.`,
     { cause: error },
@@ -86,9 +86,11 @@ export function describeConnectionFailure(error: unknown): string {
     return 'the connection was lost before the server responded, perhaps because of a message over 16 MiB';
   const causes = causesOf(error);
   const codes = codesOf(causes);
-  const known = codes.map((code) => KNOWN_REASONS.get(code)).find((reason) => reason !== undefined);
-  if (known !== undefined) return known;
-  const status = statusOf(error);
+  const explanation = codes
+    .map((code) => KNOWN_REASONS.get(code))
+    .find((reason) => reason !== undefined);
+  if (explanation !== undefined) return explanation;
+  const status = httpStatusOf(error);
   if (codes.includes('ERA_NEGOTIATION_FAILED')) {
     const [first] = codes;
     if (first !== 'ERA_NEGOTIATION_FAILED') return `it could not be reached (${first})`;
@@ -100,7 +102,7 @@ export function describeConnectionFailure(error: unknown): string {
 }
 
 /** Returns the HTTP status that caused an error. */
-export function statusOf(error: unknown): number | undefined {
+export function httpStatusOf(error: unknown): number | undefined {
   return causesOf(error)
     .map((cause) => cause['status'])
     .find((each) => typeof each === 'number');
@@ -177,40 +179,44 @@ export function callResult(result: unknown, saysAll = false): ToolResult {
     structuredContent?: Json;
     isError?: unknown;
   };
-  const blocks = (Array.isArray(content) ? content.filter(isPlainObject) : []).map((block) => ({
-    part: partOfBlock(block),
-    text: block['type'] === 'text' ? block['text'] : undefined,
-  }));
+  const blocks = (Array.isArray(content) ? content.filter(isPlainObject) : []).map(readPart);
   const texts = blocks.flatMap(({ part, text }) =>
-    typeof text === 'string' && isForModel(part) ? [text] : [],
+    text !== undefined && isForModel(part) ? [text] : [],
   );
+  const isSaid = saysAll || structuredContent === undefined;
   const unsaid =
-    saysAll ||
-    structuredContent === undefined ||
-    texts.some((text) => isJsonOf(structuredContent, text))
+    isSaid || texts.some((text) => isJsonOf(structuredContent, text))
       ? []
       : [JSON.stringify(structuredContent)];
   if (isError === true) return fail(failureText([...texts, ...unsaid]));
-  const isForUser = blocks.length > 0 && blocks.every(({ part }) => !isForModel(part));
+  const isForUser = blocks.length > 0 && !blocks.some(({ part }) => isForModel(part));
   const said = texts.length === 0 ? (isForUser ? FOR_USER : null) : texts.join('\n');
   const value = structuredContent ?? said;
-  const isSaid = ({ part, text }: (typeof blocks)[number]) =>
-    structuredContent === undefined
-      ? typeof text === 'string' && part.audience === undefined
-      : isJsonOf(structuredContent, text);
-  if (blocks.every(isSaid)) return ok(value);
-  const parts = [...blocks.map(({ part }) => part), ...unsaid.map((json) => textPart(json))];
-  const more = parts.length - MOST_PARTS + 1;
-  return ok(value, {
-    content:
-      more <= 1
-        ? parts
-        : [
-            ...parts.slice(0, MOST_PARTS - 1 - unsaid.length),
-            textPart(`[${more} more parts omitted: a result has at most ${MOST_PARTS}]`),
-            ...parts.slice(parts.length - unsaid.length),
-          ],
-  });
+  if (blocks.every((block) => isInValue(block, structuredContent))) return ok(value);
+  const parts = blocks.map(({ part }) => part);
+  const most = MOST_PARTS - unsaid.length;
+  if (parts.length > most) {
+    const omitted = parts.splice(most - 1).length;
+    parts.push(textPart(`[${omitted} more parts omitted: a result has at most ${MOST_PARTS}]`));
+  }
+  return ok(value, { content: [...parts, ...unsaid.map((json) => textPart(json))] });
+}
+
+interface ReadBlock {
+  readonly part: ContentPart;
+  /** The text of a text block. */
+  readonly text: string | undefined;
+}
+
+function readPart(block: Readonly<Record<string, unknown>>): ReadBlock {
+  const text = block['type'] === 'text' ? block['text'] : undefined;
+  return { part: partOfBlock(block), text: typeof text === 'string' ? text : undefined };
+}
+
+/** Returns true for a part that says nothing more than the result's value. */
+function isInValue({ part, text }: ReadBlock, structuredContent: Json | undefined): boolean {
+  if (structuredContent !== undefined) return isJsonOf(structuredContent, text);
+  return text !== undefined && part.audience === undefined;
 }
 
 /** The value of a result that says nothing to models. */
@@ -264,16 +270,11 @@ export function keepRawLists(transport: Transport): void {
 function withRawLists<M extends JSONRPCMessage>(message: M): M {
   if (!('result' in message) || !isPlainObject(message.result)) return message;
   const { result } = message;
-  const lists = LISTS.filter((list) => Array.isArray(result[list]));
-  return lists.length === 0
-    ? message
-    : {
-        ...message,
-        result: Object.assign(
-          { ...result },
-          ...lists.map((list) => ({ [list]: [], [rawKey(list)]: result[list] })),
-        ) as typeof result,
-      };
+  const copy: Record<string, unknown> = { ...result };
+  for (const list of LISTS)
+    if (Array.isArray(result[list]))
+      Object.assign(copy, { [list]: [], [rawKey(list)]: result[list] });
+  return { ...message, result: copy as typeof result };
 }
 
 /**

@@ -19,8 +19,8 @@ import { ConnectionLostError, SessionExpiredError } from './server-answers.js';
 export const NO_LIMIT: RequestOptions = Object.freeze({ timeout: LIMITS.timerMs });
 
 /** Makes requests in a session. */
-export type Work<T> = (
-  session: Session,
+export type SessionWork<T> = (
+  session: ServerSession,
   options: RequestOptions & { readonly signal: AbortSignal },
 ) => Promise<T>;
 
@@ -35,7 +35,7 @@ interface SessionParts {
 }
 
 /** A session with a server, from the handshake until the connection is lost or closed. */
-export class Session {
+export class ServerSession {
   readonly client: Client;
   readonly elicitation: Elicitation | undefined;
   /** Resolves when the session has ended and everything is closed. */
@@ -78,7 +78,7 @@ export class Session {
    * @throws SessionExpiredError if the session had already ended, so that nothing was sent.
    * ConnectionLostError if the session ends during the request.
    */
-  async request<T>(signal: AbortSignal | undefined, work: Work<T>): Promise<T> {
+  async request<T>(signal: AbortSignal | undefined, work: SessionWork<T>): Promise<T> {
     const { signal: gone } = this.#gone;
     if (gone.aborted) throw new SessionExpiredError(gone.reason as Error);
     // The SDK would send the caller's abort reason to the server, and the reason may be private.

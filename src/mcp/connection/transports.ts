@@ -51,7 +51,7 @@ export const MCP_PACKAGES: McpPackages = Object.freeze({
 });
 
 /** The credentials of a connection, in addition to the settings. */
-export interface Credentials {
+export interface RequestAuth {
   /** The source of tokens for requests over HTTP. */
   readonly login?: ServerLogin | undefined;
   /** Returns headers for each HTTP request. They override the headers in the settings. */
@@ -73,7 +73,7 @@ export async function createTransport(
   settings: McpTransportSettings,
   packages: McpPackages,
   onTooLarge: () => void,
-  { login, ownHeaders }: Credentials = {},
+  { login, ownHeaders }: RequestAuth = {},
 ): Promise<Transport> {
   if (settings.kind === 'stdio') {
     const { StdioClientTransport } = await packages.stdio();
@@ -110,7 +110,7 @@ export async function createTransport(
       // Deprecated by the SDK, but some servers support nothing else.
       return new SSEClientTransport(new URL(url), options);
     case 'websocket':
-      return webSocketTransport(
+      return new WebSocketTransport(
         url,
         { ...headers, ...Object.fromEntries((await ownHeaders?.()) ?? []) },
         (await packages.ws()) as typeof Ws,
@@ -231,63 +231,66 @@ export function boundedFetch(
 }
 
 /**
- * Returns the transport for MCP over a WebSocket: one message per frame, with the sub-protocol
- * `mcp`.
+ * The transport for MCP over a WebSocket: one message per frame, with the sub-protocol `mcp`.
  *
  * It was never standardized, and the SDK has dropped it. Servers that support it use the 2025
  * protocol. Unlike the WebSocket built into newer runtimes, the package `ws` sends headers and
  * limits messages before it reads them.
- *
- * @param parse Converts parsed JSON to a message, or throws.
  */
-function webSocketTransport(
-  url: string,
-  headers: Readonly<Record<string, string>>,
-  { WebSocket }: typeof Ws,
-  parse: (value: unknown) => JSONRPCMessage,
-): Transport {
-  let socket: Ws.WebSocket | undefined;
-  const receive = (text: string) => {
+class WebSocketTransport implements Transport {
+  onclose?: () => void;
+  onerror?: (error: Error) => void;
+  onmessage?: (message: JSONRPCMessage) => void;
+  #socket: Ws.WebSocket | undefined;
+
+  /** @param parse Converts parsed JSON to a message, or throws. */
+  constructor(
+    readonly url: string,
+    readonly headers: Readonly<Record<string, string>>,
+    readonly ws: typeof Ws,
+    readonly parse: (value: unknown) => JSONRPCMessage,
+  ) {}
+
+  start(): Promise<void> {
+    const { url, headers } = this;
+    const options = { headers, maxPayload: MAX_MESSAGE_BYTES, followRedirects: false };
+    const socket = (this.#socket = new this.ws.WebSocket(url, 'mcp', options));
+    socket.on('message', (data, isBinary) => {
+      if (!isBinary) this.#receive((data as Buffer).toString('utf8'));
+    });
+    return new Promise((resolve, reject) => {
+      socket.on('open', resolve);
+      socket.on('error', (error) => {
+        reject(error);
+        this.onerror?.(error);
+      });
+      socket.on('close', () => {
+        reject(new Error('the connection was closed'));
+        this.onclose?.();
+      });
+    });
+  }
+
+  #receive(text: string): void {
     let message: JSONRPCMessage;
     try {
-      message = parse(JSON.parse(text));
+      message = this.parse(JSON.parse(text));
     } catch (error) {
-      return transport.onerror?.(error as Error);
+      return this.onerror?.(error as Error);
     }
-    transport.onmessage?.(message);
-  };
-  const transport: Transport = {
-    start: () => {
-      const opened = (socket = new WebSocket(url, 'mcp', {
-        headers,
-        maxPayload: MAX_MESSAGE_BYTES,
-        followRedirects: false,
-      }));
-      return new Promise((resolve, reject) => {
-        opened.on('open', () => resolve());
-        opened.on('error', (error) => {
-          reject(error);
-          transport.onerror?.(error);
-        });
-        opened.on('close', () => {
-          reject(new Error('the connection was closed'));
-          transport.onclose?.();
-        });
-        opened.on('message', (data, isBinary) => {
-          if (!isBinary) receive((data as Buffer).toString('utf8'));
-        });
-      });
-    },
-    send: (message) =>
-      new Promise((resolve, reject) => {
-        if (socket === undefined) return reject(new Error('not connected'));
-        socket.send(JSON.stringify(message), (error) => (error ? reject(error) : resolve()));
-      }),
-    close: () => {
-      // `close` would wait for the server's reply, and a server that hangs never replies.
-      socket?.terminate();
-      return Promise.resolve();
-    },
-  };
-  return transport;
+    this.onmessage?.(message);
+  }
+
+  send(message: JSONRPCMessage): Promise<void> {
+    return new Promise((resolve, reject) => {
+      if (this.#socket === undefined) return reject(new Error('not connected'));
+      this.#socket.send(JSON.stringify(message), (error) => (error ? reject(error) : resolve()));
+    });
+  }
+
+  close(): Promise<void> {
+    // `close` would wait for the server's reply, and a server that hangs never replies.
+    this.#socket?.terminate();
+    return Promise.resolve();
+  }
 }

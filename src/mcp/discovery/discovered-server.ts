@@ -12,8 +12,8 @@ import { entryOf, withRenewal, type ToolDefinition } from '../../tool/tool-defin
 import type { ToolContext } from '../../tool/tool-options.js';
 import {
   ANYTHING,
-  McpConnection,
-  type McpConnectionOptions,
+  ServerConnection,
+  type ServerConnectionOptions,
 } from '../connection/mcp-connection.js';
 import { resourceTools, type ResourceTools } from '../connection/resource-tools.js';
 import {
@@ -23,10 +23,10 @@ import {
   errorLineOf,
   inAnySession,
 } from '../connection/server-answers.js';
-import type { Session } from '../connection/session.js';
-import type { Credentials } from '../connection/transports.js';
+import type { ServerSession } from '../connection/session.js';
+import type { RequestAuth } from '../connection/transports.js';
 import type { LoginStore } from '../login/login-store.js';
-import { isLoginNeeded, labelOf, unavailable } from '../login/server-errors.js';
+import { isLoginNeeded, serverLabel, serverUnavailable } from '../login/server-errors.js';
 import type { ServerLogin } from '../login/server-login.js';
 import type { ServerListing } from '../pins/definition-changes.js';
 import type { McpServerSettings, McpSettings } from '../settings/read-mcp-settings.js';
@@ -53,8 +53,8 @@ import {
 import { buildTable, changeOf, EMPTY_TABLE, isServed, type ToolTable } from './tool-table.js';
 
 interface DiscoveredServerOptions extends Omit<
-  McpConnectionOptions,
-  keyof Credentials | 'isWanted' | 'onToolsChanged' | 'onDoubt' | 'onNotification'
+  ServerConnectionOptions,
+  keyof RequestAuth | 'isWanted' | 'onToolsChanged' | 'onDoubt' | 'onNotification'
 > {
   readonly clock: Clock;
   readonly random: () => number;
@@ -85,10 +85,10 @@ const MOST_REMEMBERED = 10_000;
 export class DiscoveredServer {
   readonly server: McpServerSettings;
   readonly #options: DiscoveredServerOptions;
-  readonly connection: McpConnection;
+  readonly connection: ServerConnection;
   readonly #login: ServerLogin | undefined;
   #state: State = { is: 'idle' };
-  #known: Known | undefined;
+  #listed: Known | undefined;
   /**
    * `announced` if the server announced that its tools differ from the listing, `possible` if they
    * may have changed without an announcement, for example after a reconnection. Both end when a
@@ -110,7 +110,7 @@ export class DiscoveredServer {
     this.#options = options;
     this.#login = loginAt(server, options);
     const { headers } = options;
-    this.connection = new McpConnection(server, {
+    this.connection = new ServerConnection(server, {
       ...options,
       login: this.#login,
       ...(headers && { ownHeaders: () => headersOf(headers, server.name) }),
@@ -129,17 +129,17 @@ export class DiscoveredServer {
 
   /** Tools of this program for the server's resources and prompts. */
   get ownTools(): ResourceTools {
-    return this.#known?.listing.ownTools ?? new Map();
+    return this.#listed?.listing.ownTools ?? new Map();
   }
 
   /** The resources that the server listed, if its settings enable them. */
   get uris(): ServerUris {
-    return this.#known?.listing.uris ?? urisIn(this.server.name, {});
+    return this.#listed?.listing.uris ?? urisIn(this.server.name, {});
   }
 
   /** The server's instructions for models, unless they hide something or steer models. */
   get instructions(): string | undefined {
-    return this.#known?.listing.screened.text;
+    return this.#listed?.listing.screened.text;
   }
 
   get findings(): readonly McpFinding[] {
@@ -149,17 +149,17 @@ export class DiscoveredServer {
     if (failure !== undefined) {
       const { stderr } = this.connection;
       const line = errorLineOf(stderr);
-      const message = `${labelOf(name)} could not list its tools: ${failure.reason}${line === '' ? '' : `; its stderr says: ${line}`}`;
+      const message = `${serverLabel(name)} could not list its tools: ${failure.reason}${line === '' ? '' : `; its stderr says: ${line}`}`;
       return Object.freeze([
         { ...findingOf('unreachable', name, message), ...(stderr !== '' && { stderr }) },
         ...findings,
       ]);
     }
-    if (this.#known === undefined && this.#state.is === 'listing') {
-      const message = `${labelOf(name)} hasn't listed its tools yet. They will be added when it responds.`;
+    if (this.#listed === undefined && this.#state.is === 'listing') {
+      const message = `${serverLabel(name)} hasn't listed its tools yet. They will be added when it responds.`;
       return Object.freeze([findingOf('unanswered', name, message), ...findings]);
     }
-    return Object.freeze([...findings, ...(this.#known?.listing.screened.findings ?? [])]);
+    return Object.freeze([...findings, ...(this.#listed?.listing.screened.findings ?? [])]);
   }
 
   get status(): McpServerStatus {
@@ -170,8 +170,8 @@ export class DiscoveredServer {
       state: this.#shownState,
       tools: this.#table.tools.size,
       findings: this.findings,
-      lastDiscoveredAt: this.#known?.listing.at ?? null,
-      era: this.#known?.listing.era ?? null,
+      lastDiscoveredAt: this.#listed?.listing.at ?? null,
+      era: this.#listed?.listing.era ?? null,
       ...(stderr !== '' && { stderr }),
       ...failure,
     });
@@ -180,12 +180,12 @@ export class DiscoveredServer {
   get #shownState(): McpServerStatus['state'] {
     if (this.#state.is === 'closed') return 'closed';
     if (this.#failure !== undefined) return this.#isLeftAlone ? 'backing-off' : 'failed';
-    if (this.#known !== undefined) return this.#isLeftAlone ? 'ready' : 'stale';
+    if (this.#listed !== undefined) return this.#isLeftAlone ? 'ready' : 'stale';
     return this.#state.is === 'listing' ? 'discovering' : 'idle';
   }
 
   get #table(): ToolTable {
-    return this.#state.is === 'closed' ? EMPTY_TABLE : (this.#known?.table ?? EMPTY_TABLE);
+    return this.#state.is === 'closed' ? EMPTY_TABLE : (this.#listed?.table ?? EMPTY_TABLE);
   }
 
   get #failure(): Failure | undefined {
@@ -198,9 +198,9 @@ export class DiscoveredServer {
   get rawListing(): ServerListing {
     const server = this.server.name;
     return Object.freeze(
-      this.#failure !== undefined || this.#known === undefined
+      this.#failure !== undefined || this.#listed === undefined
         ? { server, error: this.#failure?.reason ?? 'the server has not been asked yet' }
-        : { server, tools: this.#known.listing.tools },
+        : { server, tools: this.#listed.listing.tools },
     );
   }
 
@@ -209,7 +209,7 @@ export class DiscoveredServer {
     if (this.#login !== undefined) return this.#login;
     throw new ToolError(
       'INVALID_ARGUMENT',
-      `${labelOf(this.server.name)} has no login, because only HTTP servers without a token in their headers need one.`,
+      `${serverLabel(this.server.name)} has no login, because only HTTP servers without a token in their headers need one.`,
     );
   }
 
@@ -310,9 +310,9 @@ export class DiscoveredServer {
     const now = this.#options.clock.now();
     if (this.#failure !== undefined) return now < this.#failure.nextAttemptAt;
     return (
-      this.#known !== undefined &&
+      this.#listed !== undefined &&
       this.#doubt !== 'announced' &&
-      now - this.#known.listing.at < this.server.healthCheckIntervalMs
+      now - this.#listed.listing.at < this.server.healthCheckIntervalMs
     );
   }
 
@@ -353,14 +353,14 @@ export class DiscoveredServer {
    * The tools are listed again if they may have changed or the listing is old. If the server
    * doesn't announce changes, they're also listed before every call that isn't read-only.
    */
-  async #listedSession(toolName: string, signal: AbortSignal | undefined): Promise<Session> {
-    if (this.#known === undefined) await this.ask(false);
-    if (this.#known === undefined) throw this.#away('could not list its tools');
+  async #listedSession(toolName: string, signal: AbortSignal | undefined): Promise<ServerSession> {
+    if (this.#listed === undefined) await this.ask(false);
+    if (this.#listed === undefined) throw this.#away('could not list its tools');
     const session = await this.connection.open(signal).catch((error: unknown) => {
       // Invalid settings aren't an outage.
       if (isToolError(error) && error.code !== 'TIMEOUT') throw error;
-      throw unavailable(
-        `${labelOf(this.server.name)} can't be reached: ${describeConnectionFailure(error).replace(/\.$/, '')}.`,
+      throw serverUnavailable(
+        `${serverLabel(this.server.name)} can't be reached: ${describeConnectionFailure(error).replace(/\.$/, '')}.`,
         error,
       );
     });
@@ -386,14 +386,16 @@ export class DiscoveredServer {
     const { error, reason = 'it is closed' } = this.#failure ?? {};
     return isLoginNeeded(error)
       ? error
-      : unavailable(`${labelOf(this.server.name)} ${failed}: ${reason.replace(/\.$/, '')}.`);
+      : serverUnavailable(
+          `${serverLabel(this.server.name)} ${failed}: ${reason.replace(/\.$/, '')}.`,
+        );
   }
 
   #callable(toolName: string): ToolDefinition {
     const { tools, withheld } = this.#table;
     const tool = tools.get(toolName);
     if (tool !== undefined) return tool;
-    const label = labelOf(this.server.name);
+    const label = serverLabel(this.server.name);
     const called = describeValue(toolName);
     const refused = (message: string) => new ToolError('TOOL_UNAVAILABLE', message);
     const reason = withheld.get(toolName);
@@ -411,14 +413,14 @@ export class DiscoveredServer {
    *
    * @throws ToolError `TOOL_CHANGED`. The executor then uses the new definition.
    */
-  #assertJudged(toolName: string, now: ToolDefinition, given: string | undefined): void {
+  #assertJudged(toolName: string, now: ToolDefinition, judged: string | undefined): void {
     const isPinned = this.#options.pins !== undefined;
     const digest = digestIn(now);
-    if (given === undefined ? isPinned || this.#first.get(toolName) === digest : given === digest)
+    if (judged === undefined ? isPinned || this.#first.get(toolName) === digest : judged === digest)
       return;
     const error = new ToolError(
       'TOOL_CHANGED',
-      `The tool ${quoted(toolName)} of ${labelOf(this.server.name)} changed after this call was checked, so nothing was sent. Call it again to have it checked against the new definition.`,
+      `The tool ${quoted(toolName)} of ${serverLabel(this.server.name)} changed after this call was checked, so nothing was sent. Call it again to have it checked against the new definition.`,
     );
     throw withRenewal(error, (judged) =>
       isServed(judged) ? now : this.#joined(declaredPart(judged) ?? judged, toolName, now),
@@ -505,7 +507,7 @@ export class DiscoveredServer {
 
   /** Rebuilds the table from the last listing, because tools may have been approved since then. */
   async #rebuild(): Promise<void> {
-    if (this.#known !== undefined) await this.#build(this.#known.listing);
+    if (this.#listed !== undefined) await this.#build(this.#listed.listing);
   }
 
   async #build(listing: Listing): Promise<void> {
@@ -524,7 +526,7 @@ export class DiscoveredServer {
     if (this.#state.is === 'closed') return;
     for (const [toolName, tool] of table.tools)
       if (!this.#first.has(toolName)) this.#first.set(toolName, digestIn(tool)!);
-    this.#known = { listing, table };
+    this.#listed = { listing, table };
     const change = changeOf(this.server.name, before, table);
     if (change !== undefined) tell(change);
   }
@@ -536,7 +538,7 @@ export class DiscoveredServer {
   /** Records that the server has answered. */
   #recovered(): void {
     if (this.#state.is === 'listing') this.#state.failure = undefined;
-    else if (this.#state.is === 'failed') this.#state = { is: this.#known ? 'ready' : 'idle' };
+    else if (this.#state.is === 'failed') this.#state = { is: this.#listed ? 'ready' : 'idle' };
   }
 
   #failedState(error: unknown): State {

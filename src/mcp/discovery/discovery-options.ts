@@ -10,10 +10,10 @@ import {
 } from '../../core/options.js';
 import type { PatternEngine } from '../../json-schema/compile-json-schema.js';
 import type { OnElicit } from '../connection/elicitation.js';
-import type { McpConnectionOptions, ProtocolEra } from '../connection/mcp-connection.js';
+import type { ServerConnectionOptions, ProtocolEra } from '../connection/mcp-connection.js';
 import { MCP_PACKAGES, type McpPackages } from '../connection/transports.js';
 import type { LoginStore } from '../login/login-store.js';
-import type { Environment } from '../settings/transport-settings.js';
+import type { EnvVariables } from '../settings/transport-settings.js';
 import type { McpFinding } from '../translate/foreign-text.js';
 
 /**
@@ -109,7 +109,7 @@ export interface McpDiscoveryOptions {
    */
   readonly waitMs?: number;
   /** The client name and version that servers see. @default tooldex */
-  readonly clientInfo?: McpConnectionOptions['clientInfo'];
+  readonly clientInfo?: ServerConnectionOptions['clientInfo'];
   /** Answers questions that servers ask the user during a call. Without it, such calls fail. */
   readonly onElicit?: OnElicit;
   /**
@@ -131,7 +131,7 @@ export interface McpDiscoveryOptions {
    * in their settings.
    * @default process.env
    */
-  readonly env?: Environment;
+  readonly env?: EnvVariables;
   /** The clock. @default the system clock */
   readonly clock?: Clock;
   /** Returns a number from 0 up to 1, for the jitter of backoffs. @default Math.random */
@@ -153,7 +153,7 @@ export const discoveryOptions = z.strictObject({
   elicitUrls: z.boolean().default(false),
   headers: aFunction<HeadersFor>().optional(),
   logins: z.union([text(), withMethods<LoginStore>('a store', 'get', 'compareAndSet')]).optional(),
-  env: anObject<Environment>('variables by name').optional(),
+  env: anObject<EnvVariables>('variables by name').optional(),
   clock: withMethods<Clock>('a clock', 'now', 'elapsed', 'after').default(systemClock),
   random: aFunction<() => number>().default(() => Math.random),
   packages: withMethods<McpPackages>(

@@ -10,7 +10,7 @@ import type { Provider, ProviderFactory } from '../../providers/provider.js';
 import type { CapabilitySource, SourceTools } from '../../tool/capability-source.js';
 import type { ToolContext } from '../../tool/tool-options.js';
 import { isToolDefinition, type ToolDefinition } from '../../tool/tool-definition.js';
-import type { McpConnection } from '../connection/mcp-connection.js';
+import type { ServerConnection } from '../connection/mcp-connection.js';
 import { loginFolder, loginsIn } from '../login/login-store.js';
 import type { LogInOptions } from '../login/server-login.js';
 import type { ServerListing } from '../pins/definition-changes.js';
@@ -19,7 +19,7 @@ import type { McpSettings } from '../settings/read-mcp-settings.js';
 import { readMcpSettings } from '../settings/read-mcp-settings.js';
 import { findingOf, type McpFinding } from '../translate/foreign-text.js';
 import { ResourceOwners } from '../translate/resource-owners.js';
-import { findLookAlikes, findSteering } from '../translate/tool-names.js';
+import { findLookAlikes, findSteering, type DiscoveredTool } from '../translate/tool-names.js';
 import { DiscoveredServer } from './discovered-server.js';
 import {
   discoveryOptions,
@@ -109,20 +109,19 @@ export class McpDiscovery {
     const off = 'MCP is disabled in the settings. Set "enabled": true.';
     if (!this.#settings.enabled)
       return Object.freeze(servers.map(({ server }) => findingOf('disabled', server.name, off)));
-    const named = servers.flatMap(({ server, tools, ownTools }) =>
-      [...tools]
-        .filter(([toolName]) => !ownTools.has(toolName))
-        .map(([toolName, definition]) => ({ server: server.name, toolName, definition })),
-    );
-    return Object.freeze([
-      ...this.#settingFindings(),
-      ...servers.flatMap(({ findings }) => findings),
-      ...findLookAlikes(named),
-      ...findSteering(named),
-      ...new ResourceOwners(servers.map(({ uris }) => uris))
-        .problems()
-        .map(({ server, message }) => findingOf('duplicate', server, message)),
-    ]);
+    const findings = [...this.#settingFindings()];
+    const named: DiscoveredTool[] = [];
+    for (const { server, tools, ownTools, findings: own } of servers) {
+      findings.push(...own);
+      for (const [toolName, definition] of tools)
+        if (!ownTools.has(toolName)) named.push({ server: server.name, toolName, definition });
+    }
+    findings.push(...findLookAlikes(named), ...findSteering(named));
+    for (const { server, message } of new ResourceOwners(
+      servers.map(({ uris }) => uris),
+    ).problems())
+      findings.push(findingOf('duplicate', server, message));
+    return Object.freeze(findings);
   }
 
   /**
@@ -152,25 +151,9 @@ export class McpDiscovery {
    * as by `complete`.
    */
   follow(registry: ToolMetadataRegistry): () => void {
-    const known = new Set(this.definitions());
-    const own = [...registry]
-      .map(({ definition }) => definition)
-      .filter((definition) => !known.has(definition));
-    const taken = new Set(own.flatMap(({ name, aliases = [] }) => [name, ...aliases]));
-    const take = (tools: readonly ToolDefinition[]) => {
-      const free = tools.filter(({ name }) => !taken.has(name));
-      const joined = own.map((definition) => this.complete(definition));
-      registry.registerAll(
-        [...free, ...joined].filter((tool) => registry.get(tool.name)?.definition !== tool),
-        { replace: true },
-      );
-    };
-    take(this.definitions());
-    return this.onChange(({ added, edited, removed }) => {
-      for (const name of removed) if (!taken.has(name)) registry.unregister(name);
-      const come = new Set([...added, ...edited]);
-      take(this.definitions().filter(({ name }) => come.has(name)));
-    });
+    const following = new Following(this, registry);
+    following.take(this.definitions());
+    return this.onChange((change) => following.apply(change));
   }
 
   /**
@@ -214,7 +197,7 @@ export class McpDiscovery {
   }
 
   /** Sets the least severe level of the log messages that servers send. */
-  setLogLevel(level: Parameters<McpConnection['setLogLevel']>[0]): void {
+  setLogLevel(level: Parameters<ServerConnection['setLogLevel']>[0]): void {
     for (const { connection } of this.#active.values())
       void connection.setLogLevel(level).catch(() => undefined); // Set when it connects.
   }
@@ -298,9 +281,9 @@ export class McpDiscovery {
    * `ABORTED`.
    */
   async login(server: string | undefined, options: LogInOptions): Promise<void> {
-    const known = this.#require(server);
-    await known.login.logIn(options);
-    await known.ask(true);
+    const target = this.#require(server);
+    await target.login.logIn(options);
+    await target.ask(true);
   }
 
   /** Deletes the login at a server. The authorization server isn't notified. */
@@ -335,8 +318,8 @@ export class McpDiscovery {
   }
 
   #serversOf(settings: McpSettings): ReadonlyMap<string, DiscoveredServer> {
-    const { env = process.env, logins: given = loginFolder(env), ...options } = this.#options;
-    const logins = typeof given === 'string' ? loginsIn(given) : given;
+    const { env = process.env, logins: logInStore = loginFolder(env), ...options } = this.#options;
+    const logins = typeof logInStore === 'string' ? loginsIn(logInStore) : logInStore;
     const listeners = {
       tell: (change: McpChange) => this.#changes.tell(change),
       tellMessage: (message: ServerMessage) => this.#messages.tell(message),
@@ -345,8 +328,8 @@ export class McpDiscovery {
     return new Map(
       settings.servers.map((server) => {
         // If the new settings are disabled, all servers are closed and their tools removed.
-        const known = settings.enabled ? this.#servers.get(server.name) : undefined;
-        if (known?.server.signature === server.signature) return [server.name, known];
+        const current = settings.enabled ? this.#servers.get(server.name) : undefined;
+        if (current?.server.signature === server.signature) return [server.name, current];
         const all = { ...options, ...listeners, env, logins, settings };
         return [server.name, new DiscoveredServer(server, all)];
       }),
@@ -422,13 +405,13 @@ export class McpDiscovery {
     const wanted = name ?? this.#defaultServer;
     const server = wanted === undefined ? undefined : this.#servers.get(wanted);
     if (server !== undefined) return server;
-    const known =
+    const configured =
       [...this.#servers.keys()].map((each) => JSON.stringify(each)).join(', ') || 'none';
     throw new ToolError(
       'INVALID_ARGUMENT',
       wanted === undefined
-        ? `The call specifies no MCP server, and there is no default_server. Specify one of: ${known}.`
-        : `There is no MCP server ${describeValue(wanted)} in the settings. Configured: ${known}.`,
+        ? `The call specifies no MCP server, and there is no default_server. Specify one of: ${configured}.`
+        : `There is no MCP server ${describeValue(wanted)} in the settings. Configured: ${configured}.`,
     );
   }
 }
@@ -511,4 +494,35 @@ export async function discoverMcpTools(
     discovery,
     close: () => discovery.close(),
   });
+}
+
+/** A registry that follows a discovery. */
+class Following {
+  /** The tools that the registry had before. They keep their names. */
+  readonly #own: readonly ToolDefinition[];
+  readonly #taken = new Set<string>();
+
+  constructor(
+    readonly discovery: McpDiscovery,
+    readonly registry: ToolMetadataRegistry,
+  ) {
+    const discovered = new Set(discovery.definitions());
+    const all = [...registry].map(({ definition }) => definition);
+    this.#own = all.filter((definition) => !discovered.has(definition));
+    for (const { name, aliases = [] } of this.#own)
+      for (const each of [name, ...aliases]) this.#taken.add(each);
+  }
+
+  apply({ added, edited, removed }: McpChange): void {
+    for (const name of removed) if (!this.#taken.has(name)) this.registry.unregister(name);
+    const come = new Set([...added, ...edited]);
+    this.take(this.discovery.definitions().filter(({ name }) => come.has(name)));
+  }
+
+  take(tools: readonly ToolDefinition[]): void {
+    const free = tools.filter(({ name }) => !this.#taken.has(name));
+    const joined = this.#own.map((definition) => this.discovery.complete(definition));
+    const isNew = (tool: ToolDefinition) => this.registry.get(tool.name)?.definition !== tool;
+    this.registry.registerAll([...free, ...joined].filter(isNew), { replace: true });
+  }
 }

@@ -1,15 +1,15 @@
 import type { Clock } from '../../core/clock.js';
 import { boundedFetch, type McpPackages } from '../connection/transports.js';
 import type { LoginStore } from '../login/login-store.js';
-import { labelOf, unavailable } from '../login/server-errors.js';
+import { serverLabel, serverUnavailable } from '../login/server-errors.js';
 import { ServerLogin } from '../login/server-login.js';
 import type { McpServerSettings } from '../settings/read-mcp-settings.js';
-import type { Environment } from '../settings/transport-settings.js';
+import type { EnvVariables } from '../settings/transport-settings.js';
 import type { HeadersFor } from './discovery-options.js';
 
 interface LoginParts {
   readonly clock: Clock;
-  readonly env: Environment;
+  readonly env: EnvVariables;
   readonly logins: LoginStore;
   readonly packages: McpPackages;
 }
@@ -38,6 +38,6 @@ export async function headersOf(headersFor: HeadersFor, server: string): Promise
   try {
     return new Headers(await headersFor(server));
   } catch (error) {
-    throw unavailable(`The \`headers\` function failed for ${labelOf(server)}.`, error);
+    throw serverUnavailable(`The \`headers\` function failed for ${serverLabel(server)}.`, error);
   }
 }

@@ -143,8 +143,10 @@ function define(
     execute: (input: unknown, context: ToolContext) => call(toolName, input, context, digest),
   });
   served.add(definition);
-  const known = before.tools.get(toolName);
-  return known && entryOf(known).digest === entryOf(definition).digest ? known : definition;
+  const previous = before.tools.get(toolName);
+  return previous && entryOf(previous).digest === entryOf(definition).digest
+    ? previous
+    : definition;
 }
 
 /** Definitions created from servers' listings. */
@@ -167,15 +169,16 @@ function unmatched(server: McpServerSettings, listed: Iterable<string>): readonl
     ['allow_tools', server.allowTools ?? [], full],
     ['deny_tools', server.denyTools, full],
   ] as const;
-  return lists.flatMap(([list, patterns, spellings]) =>
-    patterns
-      .filter((pattern) => !spellings.some((each) => matchesPattern(pattern, each)))
-      .map((pattern) => {
-        const [meant] = suggestNames(pattern, own);
-        const message = `${quoted(pattern)} in "${list}" matches none of the server's tools.${meant ? ` Did you mean ${quoted(meant)}?` : ''}`;
-        return findingOf('settings', server.name, message);
-      }),
-  );
+  const findings: McpFinding[] = [];
+  for (const [list, patterns, spellings] of lists)
+    for (const pattern of patterns) {
+      if (spellings.some((each) => matchesPattern(pattern, each))) continue;
+      const [meant] = suggestNames(pattern, own);
+      const advice = meant ? ` Did you mean ${quoted(meant)}?` : '';
+      const message = `${quoted(pattern)} in "${list}" matches none of the server's tools.${advice}`;
+      findings.push(findingOf('settings', server.name, message));
+    }
+  return findings;
 }
 
 /** Checks a definition with the guard. If the guard fails, the tool is withheld. */
@@ -195,11 +198,14 @@ export function changeOf(
   { tools: before }: ToolTable,
   { tools: after }: ToolTable,
 ): McpChange | undefined {
-  const names = (tools: readonly (readonly [string, ToolDefinition])[]) =>
-    tools.map(([, { name }]) => name).sort(compareText);
-  const added = names([...after].filter(([key]) => !before.has(key)));
-  const edited = names([...after].filter(([key, tool]) => (before.get(key) ?? tool) !== tool));
-  const removed = names([...before].filter(([key]) => !after.has(key)));
+  const added: string[] = [];
+  const edited: string[] = [];
+  const removed: string[] = [];
+  for (const [key, tool] of after)
+    if (!before.has(key)) added.push(tool.name);
+    else if (before.get(key) !== tool) edited.push(tool.name);
+  for (const [key, { name }] of before) if (!after.has(key)) removed.push(name);
+  for (const names of [added, edited, removed]) names.sort(compareText);
   return added.length + edited.length + removed.length === 0
     ? undefined
     : { server, added, edited, removed };

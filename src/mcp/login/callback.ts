@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http';
 import { ToolError } from '../../core/errors.js';
 import { listen } from '../../host/listen.js';
 import { inTime } from './server-errors.js';
@@ -27,43 +28,61 @@ const PATH = '/callback';
  * @param port 0 picks a free port.
  */
 export async function openCallback(state: string, port: number): Promise<Callback> {
-  let take: (params: URLSearchParams) => void = () => undefined;
-  const taken = new Promise<URLSearchParams>((resolve) => (take = resolve));
-  let isTaken = false;
+  const login = new AwaitedLogin(state);
   const server = await listen({
     port,
     host: '127.0.0.1',
     needsToken: false,
-    answer: ({ method, url }, outgoing) => {
-      const { host, pathname, searchParams } = new URL(url);
-      const isHere = host === new URL(server.url).host && method === 'GET' && pathname === PATH;
-      if (!isHere || isTaken || searchParams.getAll('state').join(' ') !== state)
-        return page(404, 'No login is waiting for this response.');
-      isTaken = true;
-      outgoing.once('close', () => take(searchParams)); // Send the page before the server closes.
-      return page(200, 'You can close this page and return to the program.');
-    },
+    answer: ({ method, url }, outgoing) =>
+      method === 'GET' && login.accepts(new URL(url), server.url)
+        ? login.take(new URL(url), outgoing)
+        : page(404, 'No login is waiting for this response.'),
     refuse: ({ status }) => page(status, 'The request was refused.'),
   });
   return {
     address: `${server.url}${PATH}`,
-    // `send` may not resolve until the user has logged in, so both are awaited.
     answer: (send, limits) =>
       inTime(
         limits,
         () => nobody(limits.timeoutMs),
-        () => Promise.race([taken, Promise.resolve(send()).then(() => taken)]),
+        () => login.sentBy(send),
       ),
     close: () => server.close(),
   };
 }
 
-const nobody = (timeoutMs: number) =>
-  new ToolError(
+class AwaitedLogin {
+  #isTaken = false;
+  #resolve: (params: URLSearchParams) => void = () => undefined;
+  readonly #answer = new Promise<URLSearchParams>((resolve) => (this.#resolve = resolve));
+
+  constructor(readonly state: string) {}
+
+  accepts({ host, pathname, searchParams }: URL, own: string): boolean {
+    const states = searchParams.getAll('state').join(' ');
+    const isHere = host === new URL(own).host && pathname === PATH;
+    return isHere && !this.#isTaken && states === this.state;
+  }
+
+  take({ searchParams }: URL, outgoing: ServerResponse): Response {
+    this.#isTaken = true;
+    outgoing.once('close', () => this.#resolve(searchParams)); // Send the page before the server closes.
+    return page(200, 'You can close this page and return to the program.');
+  }
+
+  /** Waits for both, because `send` may not resolve until the user has logged in. */
+  sentBy(send: () => void | Promise<void>): Promise<URLSearchParams> {
+    return Promise.race([this.#answer, Promise.resolve(send()).then(() => this.#answer)]);
+  }
+}
+
+function nobody(timeoutMs: number): ToolError {
+  return new ToolError(
     'TIMEOUT',
     `Nobody logged in within ${Math.round(timeoutMs / 1_000)} seconds. Log in again.`,
     { details: { timeoutMs } },
   );
+}
 
 function page(status: number, sentence: string): Response {
   const headers = {

@@ -7,7 +7,7 @@ import { randomUUID, sha256Of } from '../../core/crypto.js';
 import { ToolError } from '../../core/errors.js';
 import { isPlainObject } from '../../core/plain-data.js';
 import type { StateStore } from '../../state/state-store.js';
-import type { Environment } from '../settings/transport-settings.js';
+import type { EnvVariables } from '../settings/transport-settings.js';
 
 /** A store for logins: any `StateStore`, or a folder. */
 export type LoginStore = Pick<StateStore, 'get' | 'compareAndSet'>;
@@ -103,10 +103,12 @@ export function loginOf(text: string | undefined): Login {
 /**
  * Returns the folder for logins: in the user's data folder (XDG), or its counterpart on Windows.
  */
-export function loginFolder(env: Environment): string {
-  const given = process.platform === 'win32' ? env['LOCALAPPDATA'] : env['XDG_DATA_HOME'];
+export function loginFolder(env: EnvVariables): string {
+  const configured = process.platform === 'win32' ? env['LOCALAPPDATA'] : env['XDG_DATA_HOME'];
   const base =
-    given !== undefined && isAbsolute(given) ? given : join(homedir(), '.local', 'share');
+    configured !== undefined && isAbsolute(configured)
+      ? configured
+      : join(homedir(), '.local', 'share');
   return join(base, 'tooldex', 'logins');
 }
 

@@ -18,7 +18,7 @@ export function isLoginNeeded(error: unknown): error is ToolError {
 }
 
 /** Returns a server's label for messages. */
-export function labelOf(server: string): string {
+export function serverLabel(server: string): string {
   return server === '' ? 'the MCP server' : `MCP server ${server}`;
 }
 
@@ -26,7 +26,7 @@ export function labelOf(server: string): string {
  * Returns the error for a call that wasn't sent or was rejected, so that another provider may be
  * tried.
  */
-export function unavailable(message: string, cause?: unknown): ToolError {
+export function serverUnavailable(message: string, cause?: unknown): ToolError {
   return new ToolError('PROVIDER_UNAVAILABLE', message, { cause });
 }
 

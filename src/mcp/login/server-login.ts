@@ -20,12 +20,12 @@ import {
 import { describeFailure } from '../../providers/run-attempt.js';
 import {
   expandVariables,
-  type Environment,
+  type EnvVariables,
   type McpOAuthSettings,
   type McpTransportSettings,
 } from '../settings/transport-settings.js';
 import { openCallback } from './callback.js';
-import { inTime, labelOf, loginNeeded, unavailable } from './server-errors.js';
+import { inTime, serverLabel, loginNeeded, serverUnavailable } from './server-errors.js';
 import { checkedAddress } from './checked-address.js';
 import {
   loginKeyOf,
@@ -41,7 +41,7 @@ interface ServerLoginOptions {
   readonly server: string;
   readonly transport: Extract<McpTransportSettings, { readonly url: string }>;
   readonly store: LoginStore;
-  readonly env: Environment;
+  readonly env: EnvVariables;
   readonly clock: Clock;
   readonly sdk: () => Promise<typeof McpClient>;
   readonly fetch: McpClient.FetchLike;
@@ -91,7 +91,7 @@ export class ServerLogin implements AuthProvider {
   #own: Login = {};
   #renewal: Promise<void> | undefined;
   /** The token that requests got last. */
-  #given: string | undefined;
+  #lastToken: string | undefined;
 
   constructor(options: ServerLoginOptions) {
     this.#options = options;
@@ -99,7 +99,7 @@ export class ServerLogin implements AuthProvider {
   }
 
   async token(): Promise<string | undefined> {
-    return (this.#given = (await this.#read()).tokens?.access_token);
+    return (this.#lastToken = (await this.#read()).tokens?.access_token);
   }
 
   /**
@@ -107,7 +107,7 @@ export class ServerLogin implements AuthProvider {
    * @throws ToolError `TOOL_UNAVAILABLE` if only the user can get a token.
    */
   async onUnauthorized({ response }: { readonly response: Response }): Promise<void> {
-    await (this.#renewal ??= this.#renew(response, this.#given).finally(
+    await (this.#renewal ??= this.#renew(response, this.#lastToken).finally(
       () => (this.#renewal = undefined),
     ));
   }
@@ -135,7 +135,7 @@ export class ServerLogin implements AuthProvider {
     const {
       open,
       timeoutMs,
-      signal: given,
+      signal: callerSignal,
     } = checkOptions(logInOptions, options, 'options of the login');
     if (this.#isMachine) return this.#authorize({});
     const url = this.#url;
@@ -169,11 +169,11 @@ export class ServerLogin implements AuthProvider {
       const params = await callback.answer(() => open(address), {
         clock: this.#options.clock,
         timeoutMs,
-        signal: given,
+        signal: callerSignal,
       });
       const code = params.get('code');
       if (code === null)
-        throw unavailable(
+        throw serverUnavailable(
           /^[a-z_]{1,40}$/.test(params.get('error') ?? '')
             ? `The login was not approved: ${params.get('error')!}.`
             : 'The login was not approved: the response has no code.',
@@ -288,7 +288,7 @@ export class ServerLogin implements AuthProvider {
     return inTime(
       { clock: this.#options.clock, timeoutMs: AUTH_TIMEOUT_MS },
       () =>
-        unavailable(
+        serverUnavailable(
           `The authorization server of ${this.#label} didn't respond within ${AUTH_TIMEOUT_MS / 1_000} seconds. Try again later.`,
         ),
       work,
@@ -325,7 +325,7 @@ export class ServerLogin implements AuthProvider {
           context !== undefined &&
           trimmed(context.issuer) !== trimmed(issuer)
         )
-          throw unavailable(
+          throw serverUnavailable(
             'The server specified an authorization server other than the issuer in the settings.',
           );
         if (clientId !== undefined)
@@ -396,7 +396,7 @@ export class ServerLogin implements AuthProvider {
   }
 
   get #label(): string {
-    return labelOf(this.#options.server);
+    return serverLabel(this.#options.server);
   }
 
   /**
@@ -405,7 +405,7 @@ export class ServerLogin implements AuthProvider {
   #readable(error: unknown): unknown {
     return isToolError(error)
       ? error
-      : unavailable(
+      : serverUnavailable(
           `The authorization server of ${this.#label} refused the login: ${describeFailure(error)}.`,
           error,
         );

@@ -1,6 +1,6 @@
 import { canonicalJson, compareText, isPlainObject, type Json } from '../../core/plain-data.js';
 import { publicMessage } from '../../core/public-message.js';
-import { keyOf, pinOf, type PinnedDefinition, type PinTable } from './pin.js';
+import { pinKeyOf, pinOf, type PinnedDefinition, type PinTable } from './pin.js';
 
 /**
  * A place where two definitions differ. `before` or `after` is missing if the old or new definition
@@ -66,7 +66,7 @@ const LONGEST_NAME = 128;
 const NAMELESS = '(without a name)';
 
 /** Returns all differences between the servers and the pins, by server and tool. */
-export function findingsOf(
+export function findingsAboutChanges(
   pins: PinTable,
   listings: readonly ServerListing[],
 ): readonly PinFinding[] {
@@ -101,7 +101,7 @@ function findingOf(
 ): PinFinding | undefined {
   const pinnable = pinOf(server, raw);
   const { tool } = pinnable;
-  const key = tool === undefined ? undefined : keyOf(server, tool);
+  const key = tool === undefined ? undefined : pinKeyOf(server, tool);
   const invalid = (reason: string): PinFinding => ({
     kind: 'invalid',
     server,

@@ -2,9 +2,9 @@ import { z } from 'zod';
 import { ToolError } from '../../core/errors.js';
 import { shownPath } from '../../host/shown-path.js';
 import { checkOptions, type FieldsOf } from '../../core/options.js';
-import { findingsOf, type PinFinding, type ServerListing } from './definition-changes.js';
+import { findingsAboutChanges, type PinFinding, type ServerListing } from './definition-changes.js';
 import { writeLockFile, readLockFile, readLockText } from './lock-file.js';
-import { keyOf, pinOf, type PinTable } from './pin.js';
+import { pinKeyOf, pinOf, type PinTable } from './pin.js';
 
 /** Options for `DefinitionPins`. */
 export interface DefinitionPinsOptions {
@@ -100,7 +100,7 @@ export class DefinitionPins {
     | { readonly ok: true }
     | { readonly ok: false; readonly kind: 'new' | 'changed'; readonly reason: string } {
     const pinnable = pinOf(server, tool);
-    const key = pinnable.tool === undefined ? '' : keyOf(server, pinnable.tool);
+    const key = pinnable.tool === undefined ? '' : pinKeyOf(server, pinnable.tool);
     const pinned = this.#pins.get(key);
     const kind = pinned === undefined ? 'new' : 'changed';
     if (!pinnable.ok) return { ok: false, kind, reason: pinnable.reason };
@@ -121,7 +121,7 @@ export class DefinitionPins {
    * Returns all differences between the servers and the pins, by server and tool. Changes nothing.
    */
   verify(listings: readonly ServerListing[]): readonly PinFinding[] {
-    return findingsOf(this.#pins, listings);
+    return findingsAboutChanges(this.#pins, listings);
   }
 
   /**
@@ -131,12 +131,12 @@ export class DefinitionPins {
   approve(server: string, tool: unknown): void {
     const pinnable = pinOf(server, tool);
     if (!pinnable.ok) throw new ToolError('INVALID_ARGUMENT', pinnable.reason);
-    this.#pins.set(keyOf(server, pinnable.tool), pinnable.pin);
+    this.#pins.set(pinKeyOf(server, pinnable.tool), pinnable.pin);
   }
 
   /** Removes a tool's pin and returns true if there was one. Call `save` to store the change. */
   remove(server: string, tool: string): boolean {
-    return this.#pins.delete(keyOf(server, tool));
+    return this.#pins.delete(pinKeyOf(server, tool));
   }
 
   /**

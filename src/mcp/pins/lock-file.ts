@@ -3,7 +3,7 @@ import { readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { ToolError } from '../../core/errors.js';
 import { canonicalJson, isPlainObject } from '../../core/plain-data.js';
 import { shownPath } from '../../host/shown-path.js';
-import { keyOf, pinOf, type PinTable } from './pin.js';
+import { pinKeyOf, pinOf, type PinTable } from './pin.js';
 
 /** Version of the file format. */
 const VERSION = 1;
@@ -79,7 +79,7 @@ export function readLockText(text: string, name: string): PinTable {
   for (const [server, tools] of entriesOf(isPlainObject(parsed) ? parsed['servers'] : undefined))
     for (const [tool, entry] of entriesOf(tools)) {
       const pinnable = pinOf(server, isPlainObject(entry) ? entry['definition'] : undefined);
-      if (pinnable.ok) pins.set(keyOf(server, tool), pinnable.pin);
+      if (pinnable.ok) pins.set(pinKeyOf(server, tool), pinnable.pin);
     }
   const packed = (json: string) => json.replace(/\s+/g, '');
   if (packed(lockTextOf(pins)) !== packed(text))

@@ -73,6 +73,6 @@ export function pinOf(server: string, raw: unknown): Pinnable {
 export type PinTable = Map<string, Pin>;
 
 /** Returns the key for a server's tool. */
-export function keyOf(server: string, tool: string): string {
+export function pinKeyOf(server: string, tool: string): string {
   return JSON.stringify([server, tool]);
 }

@@ -84,8 +84,8 @@ export class Connection {
   #by(request: ServerContext): By {
     const { sdk, options } = this.#parts;
     const envelope = request.mcpReq.envelope as Readonly<Record<string, unknown>> | undefined;
-    const given = contextOf(sdk, options, request, this.server.getClientVersion());
-    const context = { ...this.#conversation, ...given };
+    const ofRequest = contextOf(sdk, options, request, this.server.getClientVersion());
+    const context = { ...this.#conversation, ...ofRequest };
     const capabilities =
       envelope?.[sdk.CLIENT_CAPABILITIES_META_KEY] ?? this.server.getClientCapabilities();
     return {

@@ -128,9 +128,9 @@ export interface McpToolServer {
  */
 export function createMcpServer(
   registry: ToolMetadataRegistry,
-  given: McpServerOptions = {},
+  serverOptions: McpServerOptions = {},
 ): McpToolServer {
-  return new ToolServer(registry, checkServerOptions(given));
+  return new ToolServer(registry, checkServerOptions(serverOptions));
 }
 
 /** The parts of a server that need the SDK. */

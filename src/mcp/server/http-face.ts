@@ -77,9 +77,9 @@ export class HttpFace {
     });
   }
 
-  async fetch(request: Request, given: AuthInfo | undefined): Promise<Response> {
+  async fetch(request: Request, verified: AuthInfo | undefined): Promise<Response> {
     if (new URL(request.url).pathname === LIVENESS_PATH) return Response.json({ status: 'ok' });
-    const response = await this.#answer(request, given);
+    const response = await this.#answer(request, verified);
     for (const [name, value] of Object.entries(this.#cors.headersOf(request)))
       response.headers.set(name, value);
     return response;
@@ -97,7 +97,7 @@ export class HttpFace {
     await Promise.all([this.#modern.close(), this.#sessions.close()]);
   }
 
-  async #answer(request: Request, given: AuthInfo | undefined): Promise<Response> {
+  async #answer(request: Request, verified: AuthInfo | undefined): Promise<Response> {
     const { verify } = this.#options;
     const preflight = this.#cors.preflightOf(request);
     const metadata = request.method === 'GET' ? this.#tokens?.metadataFor(request) : undefined;
@@ -108,7 +108,7 @@ export class HttpFace {
     if (preflight !== undefined) return new Response(null, { status: 204, headers: preflight });
     if (metadata !== undefined) return Response.json(metadata);
     const authInfo =
-      (verify === undefined ? given : undefined) ?? this.#authInfoOf(request, admission);
+      (verify === undefined ? verified : undefined) ?? this.#authInfoOf(request, admission);
     const passed = authInfo === undefined ? {} : { authInfo };
     const response = await ((await this.#sdk.isLegacyRequest(request))
       ? this.#sessions.answer(request, { owner: ownerOf(this.#options, authInfo), ...passed })

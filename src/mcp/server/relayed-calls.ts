@@ -124,10 +124,10 @@ export class RelayedCalls {
         call.questions.delete(key);
         reject(abortError(signal));
       });
-      const answer = (given: Answer) => {
+      const answer = (reply: Answer) => {
         stop();
         call.questions.delete(key);
-        resolve(given);
+        resolve(reply);
       };
       call.questions.set(key, { server, asked, answer });
       call.wake();

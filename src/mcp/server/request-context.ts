@@ -37,10 +37,10 @@ export function contextOf(
  */
 function givenContext(
   { context = {}, verify }: CheckedServerOptions,
-  given: AuthInfo | undefined,
+  ofRequest: AuthInfo | undefined,
   request: McpRequestInfo,
 ): RequestContext {
-  const authInfo = given as McpAuthInfo | undefined;
+  const authInfo = ofRequest as McpAuthInfo | undefined;
   const verified = verify && authInfo && { principal: authInfo.clientId, scopes: authInfo.scopes };
   return typeof context === 'function'
     ? { ...verified, ...context({ ...request, ...(authInfo && { authInfo }) }) }

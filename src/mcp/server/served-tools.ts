@@ -59,7 +59,7 @@ export class ServedTools {
   readonly #options: CheckedServerOptions;
   readonly #passes: (entry: ToolEntry) => boolean;
   /** The codec for all names in one revision of the registry. */
-  #known: { readonly revision: number; readonly codec: NameCodec } | undefined;
+  #cachedCodec: { readonly revision: number; readonly codec: NameCodec } | undefined;
 
   constructor(registry: ToolMetadataRegistry, options: CheckedServerOptions) {
     this.#registry = registry;
@@ -149,16 +149,16 @@ export class ServedTools {
   #codec(): NameCodec | undefined {
     if (this.#options.names === 'original') return undefined;
     const { revision } = this.#registry;
-    if (this.#known?.revision !== revision) {
+    if (this.#cachedCodec?.revision !== revision) {
       const entries = [...this.#registry];
       const codec = createNameCodec(
         entries.map(({ name }) => name),
         FUNCTION_NAME_RULE,
         entries.flatMap(({ aliases }) => aliases),
       );
-      this.#known = { revision, codec };
+      this.#cachedCodec = { revision, codec };
     }
-    return this.#known.codec;
+    return this.#cachedCodec.codec;
   }
 
   #wireName(name: string): string {

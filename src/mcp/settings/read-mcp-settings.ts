@@ -10,7 +10,7 @@ import {
   without,
 } from '../../core/plain-data.js';
 import { asWritten, closest, misspelt, spelled, spellingOf } from './setting-names.js';
-import { serversIn, type Values } from './settings-files.js';
+import { serversIn, type InputValues } from './settings-files.js';
 import {
   authSchema,
   fileSchema,
@@ -214,15 +214,15 @@ function readFile(
   input: unknown,
   warnings: Issue[],
 ): { readonly file: FileValues; readonly isForeign: boolean } {
-  const known = Object.keys(fileSchema().shape);
-  const isOwn = (key: string) => known.includes(spellingOf(key));
+  const fields = Object.keys(fileSchema().shape);
+  const isOwn = (key: string) => fields.includes(spellingOf(key));
   const { written, isForeign } = serversIn(input, isOwn);
   const issues = Object.keys(written).flatMap((name) => {
     const meant = closest(spellingOf(name), RESTRICTING, isForeign ? 1 : 2);
     return meant === undefined || isOwn(name) ? [] : [misspelt(name, meant)];
   });
   if (issues.length > 0) throw refusal('Invalid MCP settings', issues);
-  const values = spelled(written) as Values;
+  const values = spelled(written) as InputValues;
   try {
     return { file: checkOptions(fileSchema, values, 'MCP settings'), isForeign };
   } catch (error) {
@@ -250,24 +250,24 @@ const UNUSED = [
  * of a command, a URL or a filter.
  */
 function used(
-  written: Values,
+  written: InputValues,
   { shape }: { readonly shape: object },
   warn: Warn,
   ...path: readonly string[]
-): Values {
-  const values = spelled(written) as Values;
-  const known = Object.keys(shape);
+): InputValues {
+  const values = spelled(written) as InputValues;
+  const fields = Object.keys(shape);
   for (const name of Object.keys(written)) {
     const key = spellingOf(name);
-    if (known.includes(key) || !Object.hasOwn(values, key)) continue;
+    if (fields.includes(key) || !Object.hasOwn(values, key)) continue;
     // A secret in the settings would otherwise only be missed at login.
-    const meant = key === 'clientSecret' ? 'clientSecretEnv' : closest(key, known, 2);
+    const meant = key === 'clientSecret' ? 'clientSecretEnv' : closest(key, fields, 2);
     if (meant !== undefined)
       throw refusal('Invalid settings of the server', [{ ...misspelt(name, meant), path }]);
     if (path.length > 0 || !UNUSED.includes(key))
       warn(`${JSON.stringify(name)} isn't used here.`, ...path);
   }
-  return Object.fromEntries(Object.entries(values).filter(([key]) => known.includes(key)));
+  return Object.fromEntries(Object.entries(values).filter(([key]) => fields.includes(key)));
 }
 
 /** Returns a server's settings in the form of the schema. */
@@ -280,7 +280,7 @@ function schemaValues(written: unknown, warn: Warn): unknown {
   const own = isPlainObject(auth) ? used(auth, authSchema(), warn, 'auth') : auth;
   // With other keys, it's another program's login, whose scopes mean something else.
   const isOurs =
-    !isPlainObject(auth) || Object.keys(own as Values).length >= Object.keys(auth).length;
+    !isPlainObject(auth) || Object.keys(own as InputValues).length >= Object.keys(auth).length;
   const perTool = isPlainObject(tools) ? mapValues(tools, ([, tool]) => spelled(tool)) : tools;
   return {
     ...values,

@@ -90,10 +90,10 @@ export function misspelt(written: string, meant: string): Issue {
  * Returns the known name, or alias of one, that differs from `key` in at most `most` letters, where two
  * swapped letters count as one. Short names must be closer, because many words are close to them.
  */
-export function closest(key: string, known: readonly string[], most: number): string | undefined {
+export function closest(key: string, names: readonly string[], most: number): string | undefined {
   const limit = key.length < 6 ? Math.min(most, 1) : most;
-  const aliases = Object.keys(ALIASES).filter((alias) => known.includes(ALIASES[alias]!));
-  return [...known, ...aliases].find((name) => isWithin(key, name, limit));
+  const aliases = Object.keys(ALIASES).filter((alias) => names.includes(ALIASES[alias]!));
+  return [...names, ...aliases].find((name) => isWithin(key, name, limit));
 }
 
 function isWithin(one: string, other: string, most: number): boolean {

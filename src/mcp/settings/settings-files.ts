@@ -1,11 +1,11 @@
 import { invalidArgument, refusal } from '../../core/issues.js';
 import { isPlainObject, mapValues } from '../../core/plain-data.js';
 
-export type Values = Readonly<Record<string, unknown>>;
+export type InputValues = Readonly<Record<string, unknown>>;
 
 /** A settings file, with its servers under the key `servers`. */
 interface SettingsFile {
-  readonly written: Values;
+  readonly written: InputValues;
   /** True for a file of another program, which is enabled unless it says otherwise. */
   readonly isForeign: boolean;
 }
@@ -58,7 +58,7 @@ const quoted = (keys: readonly string[]) => keys.map((key) => JSON.stringify(key
 const isServer = (value: unknown) =>
   isPlainObject(value) && ['command', 'url', 'type', 'enabled'].some((key) => key in value);
 
-function eachServer(servers: unknown, read: (server: Values) => Values): unknown {
+function eachServer(servers: unknown, read: (server: InputValues) => InputValues): unknown {
   return isPlainObject(servers)
     ? mapValues(servers, ([, server]) => (isPlainObject(server) ? read(server) : server))
     : servers;
@@ -78,18 +78,18 @@ function chosen(servers: unknown, mcp: unknown): unknown {
 }
 
 /** Older versions of Zed have an object as the command. */
-function fromZed({ source: _, settings: __, command, ...server }: Values): Values {
+function fromZed({ source: _, settings: __, command, ...server }: InputValues): InputValues {
   if (!isPlainObject(command)) return { ...server, ...(command !== undefined && { command }) };
   const { path, ...more } = command;
   return { ...server, command: path, ...more };
 }
 
 /** Converts opencode's times in milliseconds, and variables such as `{env:NAME}`. */
-function fromOpencode(server: Values): Values {
+function fromOpencode(server: InputValues): InputValues {
   if (!['local', 'remote'].includes(String(server['type']))) return server;
   const { timeout, oauth, ...rest } = JSON.parse(JSON.stringify(server), (_, value: unknown) =>
     typeof value === 'string' ? value.replace(/(?<!\$)\{(env|file):/g, '${$1:') : value,
-  ) as Values;
+  ) as InputValues;
   const { request, startup } = isPlainObject(timeout) ? timeout : { request: timeout };
   return {
     ...rest,

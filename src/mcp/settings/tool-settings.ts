@@ -63,14 +63,14 @@ interface ToolWords {
  */
 export function settingsOf(server: ToolWords, toolName: string): Omit<ToolWords, 'tools'> {
   const { overrides, timeoutMs, personaAllowlist, tools } = server;
-  let known: ReturnType<typeof settingsOf> = {
+  let merged: ReturnType<typeof settingsOf> = {
     overrides,
     timeoutMs,
     ...without({ personaAllowlist }),
   };
   for (const { overrides: later, ...rest } of matching(tools, toolName))
-    known = { ...known, ...rest, overrides: withOverrides(known.overrides, later) };
-  return known;
+    merged = { ...merged, ...rest, overrides: withOverrides(merged.overrides, later) };
+  return merged;
 }
 
 /**

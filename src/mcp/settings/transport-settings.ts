@@ -119,7 +119,7 @@ export function transportOf({
 }
 
 /** The environment in which variables are looked up. */
-export type Environment = Readonly<Record<string, string | undefined>>;
+export type EnvVariables = Readonly<Record<string, string | undefined>>;
 
 const VARIABLE = /^(?:env:)?([A-Za-z_][A-Za-z0-9_]*)(?::-(.*))?$/s;
 /**
@@ -143,7 +143,7 @@ function inputVariable(id: string): string {
  */
 export function expandVariables(
   text: string,
-  env: Environment,
+  env: EnvVariables,
   onValue?: (value: string) => void,
 ): string {
   return text.replace(/\$\{([^{}]{0,200})\}/g, (_, reference: string) => {
@@ -181,7 +181,7 @@ export function expandVariables(
  */
 export function expandTransport(
   transport: McpTransportSettings,
-  env: Environment,
+  env: EnvVariables,
 ): { readonly settings: McpTransportSettings; readonly secrets: readonly string[] } {
   const secrets: string[] = [];
   const expand = (text: string) => expandVariables(text, env, (value) => secrets.push(value));

@@ -20,11 +20,11 @@ type ForeignSchema = { readonly schema: JsonSchema } | { readonly refused: strin
  * It corrects small mistakes of real servers: the type is set to object, `properties` is dropped if
  * it isn't an object, and `required` becomes a list of names.
  */
-export function inputSchemaOf(given: Json | undefined, engine?: PatternEngine): ForeignSchema {
-  const known = given ?? {};
-  if (!isPlainObject(known))
-    return { refused: expectedGot('an input schema as an object', describeValue(known)) };
-  const { properties, required, ...rest } = known;
+export function inputSchemaOf(declared: Json | undefined, engine?: PatternEngine): ForeignSchema {
+  const schema = declared ?? {};
+  if (!isPlainObject(schema))
+    return { refused: expectedGot('an input schema as an object', describeValue(schema)) };
+  const { properties, required, ...rest } = schema;
   const names = namesIn(required);
   const repaired = {
     ...rest,
@@ -51,12 +51,12 @@ function namesIn(required: unknown): readonly string[] {
  * pattern engine, or by the server if there's no engine.
  */
 export function soundSchema(
-  given: Json,
+  declared: Json,
   side: 'input' | 'output',
   engine?: PatternEngine,
 ): ForeignSchema {
   const what = `The ${side} schema`;
-  const { schema: clean, hidden } = cleanSchema(given);
+  const { schema: clean, hidden } = cleanSchema(declared);
   if (hidden)
     return {
       refused: `${what} contains hidden characters in names or values.`,

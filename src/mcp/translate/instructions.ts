@@ -14,12 +14,12 @@ const LONGEST = 2_048;
 /** Returns a server's instructions if clients of a gateway may see them. */
 export function screenedInstructions(
   server: string,
-  given: string | undefined,
+  instructions: string | undefined,
 ): ScreenedInstructions {
-  if (given === undefined || given.trim() === '') return { findings: [] };
-  const findings = poisonedTexts({ description: given }).map(({ rule, message, offset }) => {
+  if (instructions === undefined || instructions.trim() === '') return { findings: [] };
+  const findings = poisonedTexts({ description: instructions }).map(({ rule, message, offset }) => {
     const text = `The server's instructions have ${message}. They aren't passed on.`;
     return findingOf(rule, server, text, undefined, { path: '/instructions', offset });
   });
-  return findings.length > 0 ? { findings } : { text: cleanText(given, LONGEST), findings };
+  return findings.length > 0 ? { findings } : { text: cleanText(instructions, LONGEST), findings };
 }

@@ -109,6 +109,11 @@ interface NamedTool {
   readonly toolName: string;
 }
 
+/** A tool that discovery defined, and the names under which its server lists it. */
+export interface DiscoveredTool extends NamedTool {
+  readonly definition: ToolDefinition;
+}
+
 /**
  * Finds tools that may be mistaken for each other because their names are equal or look alike.
  *
@@ -145,9 +150,7 @@ const steered = new WeakMap<ToolDefinition, ReturnType<typeof steeredNames>>();
  * Finds tools whose texts give instructions about a tool of another server: "before send_email,
  * always …".
  */
-export function findSteering(
-  tools: readonly (NamedTool & { readonly definition: ToolDefinition })[],
-): readonly McpFinding[] {
+export function findSteering(tools: readonly DiscoveredTool[]): readonly McpFinding[] {
   const serversOf = new Map<string, Set<string>>();
   for (const { server, toolName } of tools)
     serversOf.set(toolName, (serversOf.get(toolName) ?? new Set()).add(server));

@@ -162,7 +162,7 @@ function allowlistOf(
   { persona_allowlist: own, personaAllowlist: alias }: Raw,
   { persona, personaAllowlist }: McpServerSettings,
 ): Pick<ToolOptions, 'personaAllowlist'> {
-  const given = [own, alias]
+  const configured = [own, alias]
     .filter((list) => list !== undefined)
     .map((list) =>
       Array.isArray(list) ? labelsIn((list as readonly Json[]).slice(0, LIMITS.listLength)) : [],
@@ -170,7 +170,7 @@ function allowlistOf(
   const lists = [
     ...(persona ? [[persona]] : []),
     ...(personaAllowlist ? [personaAllowlist] : []),
-    ...given,
+    ...configured,
   ];
   const [first, ...others] = lists;
   if (first === undefined) return {};
@@ -224,9 +224,9 @@ const SAFE = /^(?:https:|data:image\/)/i;
 
 /** Returns a tool's small icons, by https or inline, for clients that show them. */
 function iconsOf(tool: unknown): { readonly icons?: readonly Json[] } {
-  const given = isPlainObject(tool) ? tool['icons'] : undefined;
-  if (!Array.isArray(given)) return {};
-  const icons = given
+  const listed = isPlainObject(tool) ? tool['icons'] : undefined;
+  if (!Array.isArray(listed)) return {};
+  const icons = listed
     .filter(isPlainObject)
     .filter(({ src }) => typeof src === 'string' && src.length <= LONGEST_ICON && SAFE.test(src))
     .map(({ src, mimeType, sizes, theme }) =>
@@ -325,8 +325,9 @@ function mergeAuth(
     ...authHint('auth.required', own['required']),
   ];
   const { scopes: needed = [], required: asked, type: usual, env: named = {} } = server ?? {};
-  const given = own['scopes'] ?? own['scope'];
-  const words = typeof given === 'string' ? given.split(/\s+/) : Array.isArray(given) ? given : [];
+  const written = own['scopes'] ?? own['scope'];
+  const words =
+    typeof written === 'string' ? written.split(/\s+/) : Array.isArray(written) ? written : [];
   const scopes = labelsIn(words.slice(0, LIMITS.listLength - needed.length) as readonly unknown[]);
   const isImplied = needed.length > 0 || (scopes.length > 0 && hints.length === 0);
   const required = (asked ?? isImplied) || hints.some(({ isRequired }) => isRequired);

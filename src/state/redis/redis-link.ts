@@ -66,7 +66,7 @@ export class RedisLink {
   async send(args: readonly string[]): Promise<unknown> {
     if (this.#state === 'closed') throw closed();
     if (this.#state === 'down')
-      throw unavailable(
+      throw storeUnavailable(
         'not_connected',
         `Not connected to Redis (${shortReason(this.#cause)}). tooldex reconnects automatically: try again later.`,
         false,
@@ -114,14 +114,14 @@ export class RedisLink {
     const code = replyCode(error);
     if (error === NO_ANSWER) {
       this.#become('down', error);
-      return unavailable(
+      return storeUnavailable(
         'no_answer',
         `Redis didn't answer within ${this.#timeoutMs} ms. The operation may still be executed.`,
         true,
       );
     }
     if (code === undefined)
-      return unavailable(
+      return storeUnavailable(
         'connection_lost',
         `The connection to Redis was lost (${shortReason(error)}). The operation may have been executed.`,
         true,
@@ -130,7 +130,7 @@ export class RedisLink {
     // When a master becomes a replica, its connections stay open.
     // Only a new connection finds the new master.
     if (code === 'READONLY') this.#reconnect(error);
-    return unavailable(
+    return storeUnavailable(
       'refused',
       `Redis refused the operation: ${code}. Check its state and configuration.`,
       true,
@@ -166,7 +166,7 @@ export class RedisLink {
  * Returns a `STATE_UNAVAILABLE` error. If `details.sent` is false, the operation was definitely not
  * executed.
  */
-export function unavailable(
+export function storeUnavailable(
   reason: 'not_connected' | 'no_answer' | 'connection_lost' | 'refused' | 'no_identity',
   message: string,
   sent: boolean,

@@ -11,7 +11,7 @@ import type {
   StateStore,
   StoreMoment,
 } from '../state-store.js';
-import { RedisLink, unavailable } from './redis-link.js';
+import { RedisLink, storeUnavailable } from './redis-link.js';
 import {
   checkRedisOptions,
   clientAsOptions,
@@ -116,7 +116,7 @@ export class RedisStateStore implements StateStore {
     const [seconds, microseconds, runId] = reply as readonly [string, string, string];
     const identity = this.#identity ?? runId;
     if (identity === '')
-      throw unavailable(
+      throw storeUnavailable(
         'no_identity',
         "This Redis doesn't show its run_id (INFO server). Allow INFO, or pass identity: 'a name of your choice' if Redis never loses confirmed writes.",
         false,
