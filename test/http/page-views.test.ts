@@ -180,11 +180,11 @@ describe.skipIf(!browserPresent)('the page shows', () => {
   it("a tool's metadata, inferred values, and missing credentials", async () => {
     const page = await open('#/tools?open=web_search');
     const facts = await detail(page, 'Metadata').innerText();
-    expect(facts).toMatch(/danger\s+high\s*inferred/);
-    expect(facts).toMatch(/execution\s+read_only\s*inferred/);
-    expect(facts).not.toMatch(/access\s+readonly\s*inferred/);
-    expect(facts).toMatch(/credentials\s+required; not set: SEARCH_KEY/);
-    expect(facts).toMatch(/needs flags\s+lookup: web\.read\s+post: web\.write web\.read/);
+    expect(facts).toMatch(/danger level\s+high\s*inferred/);
+    expect(facts).toMatch(/execution category\s+read_only\s*inferred/);
+    expect(facts).not.toMatch(/access mode\s+readonly\s*inferred/);
+    expect(facts).toMatch(/auth status\s+required; not set: SEARCH_KEY/);
+    expect(facts).toMatch(/requires flags\s+lookup: web\.read\s+post: web\.write web\.read/);
   });
 
   it("a tool's providers in the order they're tried, with a chart of their recent calls", async () => {
