@@ -4,7 +4,6 @@ import { CapabilityRegistry } from '../../src/capability.js';
 import { serve } from '../../src/http.js';
 import { askUser, defineTool, ToolExecutor, ToolMetadataRegistry } from '../../src/index.js';
 import { MemoryStateStore } from '../../src/state.js';
-import { tooPale, unnamedControls } from './page-checks.js';
 import { browserPresent, useBrowser, warnIfNoBrowser } from './page-fixture.js';
 
 warnIfNoBrowser('the page for operators');
@@ -74,8 +73,8 @@ describe.skipIf(!browserPresent)('the operator page (skipped without a browser)'
 
   const { open, leave } = useBrowser(); // Registered after the server's hooks, so pages close before the server.
 
-  async function show(view: string, token = TOKEN, width = 1200) {
-    const page = await open(`${server.url}/#/${view}`, { viewport: { width, height: 900 } });
+  async function show(view: string, token = TOKEN) {
+    const page = await open(`${server.url}/#/${view}`);
     await page.fill('#token', token);
     await page.getByRole('button', { name: 'Open' }).click();
     await page.getByRole('link', { name: /^Waiting/ }).waitFor();
@@ -261,22 +260,5 @@ describe.skipIf(!browserPresent)('the operator page (skipped without a browser)'
     await executor.approve(pending as never);
     await page.getByRole('button', { name: 'Run' }).click();
     await page.getByText('refunded 5', { exact: true }).waitFor();
-  });
-
-  it('names every control for screen readers and has enough contrast at 390 pixels', async () => {
-    await refund(1);
-    await executor.execute({ id: 'pick', name: 'pick' });
-    for (const view of ['overview', 'waiting', 'calls', 'actions', 'tools?open=status']) {
-      const page = await show(view, TOKEN, 390);
-      await page
-        .locator(view === 'tools?open=status' ? '.try' : '.card, .calls, .muted')
-        .first()
-        .waitFor();
-      expect(await page.evaluate(unnamedControls)).toEqual([]);
-      expect(await page.evaluate(tooPale)).toEqual([]);
-      const overflow =
-        'document.documentElement.scrollWidth - document.documentElement.clientWidth';
-      expect(await page.evaluate(overflow)).toBe(0);
-    }
   });
 });
