@@ -233,6 +233,20 @@ describe.skipIf(!browserPresent)('the operator page (skipped without a browser)'
     expect(await executor.grants()).toEqual([]);
   });
 
+  it('shows the 200 oldest calls, lets the next one follow, and finds a newer one by a part of its name', async () => {
+    for (let order = 1; order <= 201; order += 1) await refund(order);
+    await executor.execute({ id: 'wipe', name: 'wipe', input: { disk: 4 } });
+    const page = await show('waiting');
+    const card = page.locator('article');
+    await page.getByText('The 200 oldest calls.').waitFor();
+    expect(await card.count()).toBe(200);
+    await card.first().getByRole('button', { name: 'Deny' }).click();
+    await card.nth(200).getByText('Refund order 201').waitFor();
+    await page.getByLabel('Tool').fill('WIP');
+    await page.getByText('1 waiting, oldest first').waitFor();
+    expect(await card.allInnerTexts()).toEqual([expect.stringContaining('Erase disk 4')]);
+  });
+
   it('opens the card that a link names', async () => {
     for (const order of [1, 2, 3]) await refund(order);
     const [newest] = await executor.waiting();

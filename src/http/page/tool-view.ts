@@ -258,7 +258,7 @@ interface OperatorProps {
 /** Shows an operator how the tool has changed, and a form to try it. */
 function ForOperators({ name, address, parameters }: OperatorProps) {
   const { answer: history } = useJson<DefinitionHistory>(`definitions/${address}`);
-  const { answer: waiting } = useJson<Waiting>('pending');
+  const { answer: rights } = useJson<Pick<Waiting, 'allowed'>>('grants');
   const changes = (history?.changes ?? []).map(({ field, before, now }): Fact => [
     field,
     `${JSON.stringify(before)} → ${JSON.stringify(now)}`,
@@ -274,7 +274,7 @@ function ForOperators({ name, address, parameters }: OperatorProps) {
       )
     }
     ${
-      waiting?.allowed.run === true &&
+      rights?.allowed.run === true &&
       section('Try it', html`<${TryIt} name=${name} parameters=${parameters} />`)
     }
   `;
