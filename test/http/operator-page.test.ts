@@ -245,6 +245,8 @@ describe.skipIf(!browserPresent)('the operator page (skipped without a browser)'
     await page.getByLabel('Tool').fill('WIP');
     await page.getByText('1 waiting, oldest first').waitFor();
     expect(await card.allInnerTexts()).toEqual([expect.stringContaining('Erase disk 4')]);
+    await page.getByLabel('Tool').fill('wipes');
+    await page.getByText('No such call is waiting.').waitFor();
   });
 
   it('opens the card that a link names', async () => {

@@ -78,9 +78,7 @@ function WaitingList({ query, isLinked }: ListProps) {
     />`;
   return html`
     <div class="list-bar">
-      <span class="count" role="status"
-        >${summaryOf(calls.length, open.size, isWhole, isLinked)}</span
-      >
+      <span class="count" role="status">${summaryOf(query, calls.length, open.size, isWhole)}</span>
       <button type="button" class="quiet" disabled=${gone === 0} onClick=${tidy}>
         Hide ${number(gone)} answered
       </button>
@@ -92,12 +90,13 @@ function WaitingList({ query, isLinked }: ListProps) {
   `;
 }
 
-function summaryOf(listed: number, open: number, isWhole: boolean, isLinked: boolean): string {
+function summaryOf(query: string, listed: number, open: number, isWhole: boolean): string {
   if (!isWhole) return `The ${SHOWN} oldest calls. The next ones follow as you answer.`;
   if (open > 0) return `${number(open)} waiting, oldest first`;
-  return isLinked && listed === 0
+  if (query === '') return 'Nothing is waiting for you.';
+  return query.startsWith('id=') && listed === 0
     ? "The call that the link leads to isn't waiting any more."
-    : 'Nothing is waiting for you.';
+    : 'No such call is waiting.';
 }
 
 interface CardProps {
