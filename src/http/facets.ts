@@ -1,23 +1,22 @@
 import type { CapabilityTool } from '../capability/state/capability-items.js';
-import { fieldsOn } from '../tool/tool-fields.js';
+import { FILTERS } from './read-query.js';
 import { healthLevelOf, valuesOn } from './values-on.js';
-import { valueOf } from './wire-tool.js';
+import { valueOf, type WireField } from './wire-tool.js';
 
-/**
- * The fields by which tools can be filtered. If `all` is true, a tool must have every chosen value.
- * If `all` is false, a tool must have at least one of the chosen values.
- */
-const AXES = fieldsOn('axis').map(([field, { wire, filter }]) => ({
-  field,
-  key: filter?.param ?? wire,
-  all: filter?.all === true,
-}));
+/** The filters whose values are counted. */
+const COUNTED = [
+  ...FILTERS,
+  ...(['requires_approval', 'available', 'health'] as const).map((param) => ({
+    param,
+    counts: param,
+    all: undefined,
+  })),
+].filter(({ counts }) => counts !== undefined);
 
 type Counts = Readonly<Record<string, number>>;
 
 /**
- * Counts the tools with each value of each axis, ignoring the filter on that axis but not the other
- * filters. Also counts the tools with each combination of access and danger.
+ * Counts the tools with each value of each filter, ignoring that filter but not the other filters. Also counts the tools with each combination of access and danger.
  *
  * @param toolsWithout Returns the tools that pass all filters except the filters of the given
  * parameters.
@@ -27,11 +26,11 @@ export function countFacets(
   toolsWithout: (...parameters: readonly string[]) => readonly CapabilityTool[],
 ) {
   const passing = toolsWithout();
-  const facets = AXES.map(({ field, key, all }): [string, Counts] => {
-    // The filter on an axis isn't ignored if a tool must have every chosen value, because choosing
-    // a second value then matches fewer tools.
-    const tools = query[key] === undefined || all ? passing : toolsWithout(key);
-    return [key, countBy(tools, (tool) => axisValues(tool, field))];
+  const facets = COUNTED.map(({ param, counts, all }): [string, Counts] => {
+    // A filter ignored if a tool must have every chosen value, because choosing a second value
+    // then matches fewer tools.
+    const tools = query[param] === undefined || all ? passing : toolsWithout(param);
+    return [param, countBy(tools, (tool) => valuesIn(tool, counts!))];
   });
   const cells = countBy(toolsWithout('access_mode', 'danger_level'), ({ entry }) => [
     `${entry.accessMode} ${entry.dangerLevel}`,
@@ -50,10 +49,7 @@ export function countBy<Item>(
   return Object.fromEntries(counts);
 }
 
-function axisValues(
-  tool: CapabilityTool,
-  field: (typeof AXES)[number]['field'],
-): readonly string[] {
+function valuesIn(tool: CapabilityTool, field: WireField): readonly string[] {
   return field === 'health'
     ? [healthLevelOf(tool.health.tool.successRate)]
     : valuesOn(valueOf(tool, field));

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { withMethods, type FieldsOf } from '../core/options.js';
+import { aFunction, withMethods, type FieldsOf } from '../core/options.js';
 import type { ToolExecutor } from '../execution/tool-executor.js';
 import { approvalKey } from '../safety/signer.js';
 import type { OperatorAction } from '../safety/calls.js';
@@ -36,12 +36,7 @@ export const operatorField = z
     allowApprove: z.boolean().default(false),
     executor: withMethods<ToolExecutor>('a ToolExecutor', 'execute').optional(),
     context: z.custom<unknown>(() => true).optional(),
-    onAction: z
-      .custom<NonNullable<OperatorOptions['onAction']>>(
-        (value) => typeof value === 'function',
-        'a function',
-      )
-      .optional(),
+    onAction: aFunction<NonNullable<OperatorOptions['onAction']>>().optional(),
   } satisfies FieldsOf<OperatorOptions>)
   .optional();
 

@@ -79,9 +79,16 @@ export class OperatorRoom {
     return role === 'view' || executor !== undefined;
   }
 
-  async pending(page: { readonly after?: string | undefined; readonly limit: number }) {
-    const found = (await this.desk?.waiting(page)) ?? [];
-    const next = found.length < page.limit ? null : found.at(-1)!.id;
+  /** Returns the oldest waiting calls whose fields contain these texts, or the call with an id. */
+  async pending({ id, after, limit, ...parts }: PendingQuery) {
+    const isFiltered = Object.values(parts).some((part) => part !== undefined);
+    const waiting = async () =>
+      (await this.desk?.waiting({ after, limit: isFiltered ? Infinity : limit })) ?? [];
+    const called = async (one: string) =>
+      [await this.desk?.get(one)].filter((each) => each !== undefined);
+    const all = await (id === undefined ? waiting() : called(id));
+    const found = all.filter((call) => containsAll(call, parts)).slice(0, limit);
+    const next = found.length < limit ? null : found.at(-1)!.id;
     return { next, pending: found.map((each) => this.#shown(each)) };
   }
 
@@ -98,11 +105,9 @@ export class OperatorRoom {
 
   /** Returns the recent calls with this status whose other fields contain these texts. */
   async calls({ status, ...parts }: Partial<RecordedCall>) {
-    const wanted = Object.entries(parts as Record<string, string | undefined>);
     const calls = (await readCallLog(this.#settings.store)).filter(
       (call) =>
-        (status === undefined || call.status === status) &&
-        wanted.every(([field, part]) => contains(call[field as keyof RecordedCall], part)),
+        (status === undefined || call.status === status) && containsAll(call, parts as Parts),
     );
     return { total: calls.length, calls: calls.map(snakeCase) };
   }
@@ -188,10 +193,21 @@ export class OperatorRoom {
   }
 }
 
-/** Returns true if a text contains a part, in upper or lower case. Everything contains no part. */
-function contains(text: unknown, part = ''): boolean {
-  return (
-    part === '' || (typeof text === 'string' && text.toLowerCase().includes(part.toLowerCase()))
+/** Parts of a call's names, in upper or lower case. */
+export type Parts = Readonly<
+  Partial<Record<'toolName' | 'principal' | 'conversationId', string | undefined>>
+>;
+
+interface PendingQuery extends Parts {
+  readonly id?: string | undefined;
+  readonly after?: string | undefined;
+  readonly limit: number;
+}
+
+/** Returns true if a call's names contain all parts. Everything contains an empty part. */
+function containsAll(call: Parts, parts: Parts): boolean {
+  return Object.entries(parts).every(([field, part = '']) =>
+    (call[field as keyof Parts] ?? '').toLowerCase().includes(part.toLowerCase()),
   );
 }
 

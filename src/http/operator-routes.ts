@@ -4,7 +4,7 @@ import { checkOptions } from '../core/options.js';
 import type { Role } from '../host/request-guard.js';
 import type { GrantScope } from '../safety/calls.js';
 import { HttpError } from './http-error.js';
-import type { OperatorRoom } from './operator-room.js';
+import type { OperatorRoom, Parts } from './operator-room.js';
 import { queryOf, readQuery, type Query, type QueryFields } from './read-query.js';
 import { NO_STORE, searchOf, send, sendJson, type Env } from './send.js';
 
@@ -53,6 +53,17 @@ const allowedTo = (can: (role: Role) => boolean) => ({
 });
 const part = (of: string) => text().describe(`A part of the ${of}, in upper or lower case.`);
 const text = () => z.string().optional();
+const PARTS = {
+  tool: part('name of the tool'),
+  principal: part('principal'),
+  conversation: part('id of the conversation'),
+};
+/** Returns the parts of names under the names that calls have. */
+const partsOf = (query: z.output<z.ZodObject<typeof PARTS>>): Parts => ({
+  toolName: query.tool,
+  principal: query.principal,
+  conversationId: query.conversation,
+});
 
 /** All routes for operators. */
 export const OPERATOR_ROUTES: readonly OperatorRoute[] = [
@@ -61,13 +72,15 @@ export const OPERATOR_ROUTES: readonly OperatorRoute[] = [
     'Lists the calls that wait for a person, oldest first, and what the token allows.',
     {
       query: {
+        id: text().describe('The id of a call. Returns only this call, if it waits.'),
+        ...PARTS,
         after: text().describe('The id of the last call on the page before.'),
         limit: z.int().min(1).max(1_000).default(1_000).describe('The maximum number of calls.'),
       },
     },
-    async ({ room, query, can }) => ({
+    async ({ room, query: { id, after, limit, ...parts }, can }) => ({
       ...allowedTo(can),
-      ...(await room.pending(query)),
+      ...(await room.pending({ id, after, limit, ...partsOf(parts) })),
     }),
   ),
   route(
@@ -132,15 +145,9 @@ export const OPERATOR_ROUTES: readonly OperatorRoute[] = [
     ['get', '/calls', 'view'],
     'Lists recent calls, newest first.',
     {
-      query: {
-        tool: part('name of the tool'),
-        principal: part('principal'),
-        conversation: part('id of the conversation'),
-        status: text(),
-      },
+      query: { ...PARTS, status: text() },
     },
-    ({ room, query: { tool, conversation, principal, status } }) =>
-      room.calls({ toolName: tool, conversationId: conversation, principal, status } as never),
+    ({ room, query: { status, ...parts } }) => room.calls({ status, ...partsOf(parts) } as never),
   ),
   route(
     ['get', '/timeline', 'view'],

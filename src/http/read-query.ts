@@ -1,14 +1,14 @@
 import { z } from 'zod';
 import { versionFilter } from '../capability/capability-query.js';
 import { parsePersonas } from '../capability/manifest/persona.js';
-import { Priority } from '../core/enums.js';
+import { SideEffect } from '../core/enums.js';
 import { ToolError } from '../core/errors.js';
 import { expectationOf, expectedGot, suggestNames } from '../core/issues.js';
 import { describeValue } from '../core/plain-data.js';
-import type { FieldCondition } from '../tool/axes.js';
-import { TOOL_FIELDS, valuesOf, type FieldKind, type ToolField } from '../tool/tool-fields.js';
-
+import { AXES, AXIS_NAMES, axisValues, type AxisName, type AxisRow } from '../tool/axes.js';
+import { SAFETY_LEVELS } from '../tool/tool-fields.js';
 import { HEALTH_LEVELS } from './values-on.js';
+import type { WireField } from './wire-tool.js';
 
 /** Maximum length of a value. Names, labels and constraints are far shorter. */
 const LONGEST_VALUE = 512;
@@ -17,7 +17,8 @@ const LONGEST_REQUEST = 8_192;
 const MOST_PARAMETERS = 50;
 
 const label = () => z.string().min(1).max(LONGEST_VALUE);
-export const labels = (about: string) => z.array(label()).optional().describe(about);
+export const labels = (about: string, value: z.ZodType = label()) =>
+  z.array(value).optional().describe(about);
 
 /** The fields of a query by their names in the HTTP API. */
 export type QueryFields = Readonly<Record<string, z.ZodType>>;
@@ -78,46 +79,73 @@ export const WORK = {
   ...AVAILABLE,
   ...PAGE,
 };
-/** The filters in the table of fields, each with its query parameter and schema. */
-export const CONDITIONS: readonly (FieldCondition & { readonly schema: z.ZodType })[] =
-  Object.values<ToolField>(TOOL_FIELDS).flatMap(({ kind, filter, most }) => [
-    ...(filter === undefined
-      ? []
-      : [
-          {
-            ...filter,
-            schema: z
-              .array(valueOf(kind))
-              .optional()
-              .describe(
-                kind === 'version'
-                  ? filter.about
-                  : `${filter.about}; ${filter.all === true ? 'all' : 'any'} of these.`,
-              ),
-          },
-        ]),
-    ...(most === undefined
-      ? []
-      : [{ ...most, schema: valueOf(kind).optional().describe(most.about) }]),
-  ]);
-
-function valueOf(kind: FieldKind): z.ZodType {
-  const values = valuesOf(kind);
-  if (kind === 'version')
-    return label().refine(
-      isVersionRange,
-      "a version constraint such as '>=1.2', '^1' or '1.x || >=2'",
-    );
-  if (kind === 'priority')
-    return z
-      .enum([...values!, '0', '1', '2', '3'])
-      .transform((value) =>
-        Object.values(Priority).find(
-          (priority) => values![priority] === value || String(priority) === value,
-        ),
-      );
-  return values === undefined ? label() : z.enum(values as readonly [string, ...string[]]);
+/** A filter of tools: a parameter whose values are alternatives. */
+interface Filter {
+  readonly param: string;
+  /** The condition in a `ToolFilter`. Other filters are conditions of the catalogue's query. */
+  readonly condition?: string;
+  /** The field of `/tools` whose values are counted. */
+  readonly counts?: WireField;
+  readonly about: string;
+  /** A value's schema. @default any text */
+  readonly value?: z.ZodType;
+  /** True if a tool must have all values. */
+  readonly all?: true;
 }
+
+const AXIS_FILTERS = AXIS_NAMES.map((name): Filter => {
+  const { wire, about } = AXES[name];
+  const [meaning] = about.split('.');
+  return { param: wire, condition: name, counts: wire, about: meaning!, value: axisValue(name) };
+});
+
+/** The filters of tools by several values. Axes are filters without an entry of their own. */
+export const FILTERS: readonly Filter[] = [
+  { param: 'name', condition: 'name', about: "The tool's own name" },
+  { param: 'category', condition: 'category', counts: 'category', about: 'The group of tools' },
+  ...AXIS_FILTERS,
+  {
+    param: 'side_effects',
+    counts: 'side_effects',
+    value: z.enum(SideEffect),
+    about: 'A side effect of a call',
+  },
+  {
+    param: 'safety_level',
+    counts: 'safety_level',
+    value: z.enum(SAFETY_LEVELS),
+    about: 'The declared safety level, or the level derived from the danger level',
+  },
+  { param: 'keyword', condition: 'keyword', counts: 'keywords', about: 'A declared keyword' },
+  { param: 'stage', condition: 'stage', counts: 'stages', about: 'A phase of work' },
+  { param: 'task_type', condition: 'taskType', counts: 'task_types', about: 'A kind of task' },
+  { param: 'capability', counts: 'capability_tags', about: 'A capability tag', all: true },
+  { param: 'provider', counts: 'providers', about: 'A service that can answer calls', all: true },
+];
+
+/** The filters by the maximum of an axis. */
+const MAXIMA = AXIS_NAMES.flatMap((name) => {
+  const { most, wire }: AxisRow = AXES[name];
+  const param = most?.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+  const about = `The maximum ${wire.replaceAll('_', ' ')}.`;
+  return param === undefined
+    ? []
+    : [{ param, condition: most!, schema: axisValue(name).optional().describe(about) }];
+});
+
+/** Returns the schema of an axis's value. Priorities can also be written as numbers. */
+function axisValue(name: AxisName): z.ZodType {
+  const values = axisValues(name);
+  if (name !== 'priority') return z.enum(values);
+  return z
+    .enum([...values, ...Object.keys(values)])
+    .transform((value) => (values.includes(value) ? values.indexOf(value) : Number(value)));
+}
+
+/** The conditions of a `ToolFilter` by query parameter. */
+export const CONDITIONS = [...FILTERS, ...MAXIMA].flatMap(({ param, condition }) =>
+  condition === undefined ? [] : [[param, condition] as const],
+);
 
 function isVersionRange(value: string): boolean {
   if (value.replaceAll(',', '').trim() === '') return false;
@@ -131,22 +159,30 @@ function isVersionRange(value: string): boolean {
 /** The query parameters that filter tools. */
 export const TOOL_FILTERS = {
   ...PERSONA,
-  ...(Object.fromEntries(CONDITIONS.map(({ param, schema }) => [param, schema])) as QueryFields),
-  metadata: z
-    .array(label().regex(/^[^=]+=.+$/s, 'a field and its value, such as team=billing'))
-    .optional()
-    .describe(
-      "A field of the authors' own metadata, such as `team=billing`. Values for the same field are alternatives; all fields must match.",
-    ),
+  ...(Object.fromEntries([
+    ...FILTERS.map(({ param, value = label(), all, about }) => [
+      param,
+      labels(`${about}; ${all === true ? 'all' : 'any'} of these.`, value),
+    ]),
+    ...MAXIMA.map(({ param, schema }) => [param, schema]),
+  ]) as QueryFields),
+  version: labels(
+    'Version constraints such as `>=1.2` or `1.x || >=2`; a comma means "and".',
+    label().refine(isVersionRange, "a version constraint such as '>=1.2', '^1' or '1.x || >=2'"),
+  ),
+  metadata: labels(
+    "A field of the authors' own metadata, such as `team=billing`. Values for the same field are alternatives; all fields must match.",
+    label().regex(/^[^=]+=.+$/s, 'a field and its value, such as team=billing'),
+  ),
   ...AVAILABLE,
   requires_approval: z
     .boolean()
     .optional()
     .describe('If true, returns only tools whose calls need approval; if false, only the others.'),
-  health: z
-    .array(z.enum(HEALTH_LEVELS))
-    .optional()
-    .describe("The tool's health. If repeated, any of the values may match."),
+  health: labels(
+    "The tool's health. If repeated, any of the values may match.",
+    z.enum(HEALTH_LEVELS),
+  ),
   ...HEALTH,
   facets: z
     .boolean()

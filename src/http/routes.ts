@@ -99,7 +99,8 @@ const TOOL_PAGE = {
       z
         .string()
         .refine(
-          (value) => namesIn(value).every((name) => LIST_FIELDS.includes(name)),
+          (value) =>
+            namesIn(value).every((name) => (LIST_FIELDS as readonly string[]).includes(name)),
           `names of ${LIST_FIELDS.join(', ')}, separated by commas`,
         ),
     )

@@ -16,6 +16,10 @@ const NAMES = {
   skill: 'skill',
   tag: 'tag',
   capability: 'capability',
+  provider: 'provider',
+  version: 'version',
+  side_effects: 'sideEffect',
+  safety_level: 'safetyLevel',
   required_capability: 'requiredCapability',
 };
 
@@ -33,16 +37,11 @@ export function toolsOf(
   catalogue: CapabilityRegistry,
   query: Readonly<Record<string, unknown>>,
 ): readonly CapabilityTool[] {
-  const declared = (of?: 'query') => {
-    const wanted = CONDITIONS.filter((each) => each.of === of);
-    return conditionsOf(
-      query,
-      wanted.map(({ param, condition }) => [param, condition]),
-    );
+  const filter: ToolFilter = {
+    ...conditionsOf(query, CONDITIONS),
+    ...ownMetadata(query['metadata']),
   };
-  const filter: ToolFilter = { ...declared(), ...ownMetadata(query['metadata']) };
   const tools = catalogue.tools({
-    ...declared('query'),
     ...conditionsOf(query),
     ...(Object.keys(filter).length > 0 && { filter }),
   });

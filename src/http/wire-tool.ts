@@ -7,32 +7,88 @@ import { derivedSetsOf, requiresApproval } from '../registry/derived-sets.js';
 import { requiredFlags } from '../safety/required-flags.js';
 import { estimateTokens, renderTool, SCHEMA_LEVELS } from '../tool/render-tool.js';
 import type { ToolEntry } from '../tool/tool-definition.js';
-import { fieldsOn, TOOL_FIELDS, type FieldKind, type FieldName } from '../tool/tool-fields.js';
+import { AXES, AXIS_NAMES } from '../tool/axes.js';
+import { TOOL_FIELDS, type FieldKind, type ToolField, type WireName } from '../tool/tool-fields.js';
 import type { ToolAuth, ToolProvider } from '../tool/tool-options.js';
 
-/**
- * Functions for fields that a tool's entry lacks or has under another name. `undefined` becomes
- * `null`.
- */
-const VALUES: { readonly [Name in FieldName]?: (tool: CapabilityTool) => unknown } = {
-  owner: ({ owner }) => owner,
-  inputSchema: ({ entry }) => entry.inputJsonSchema,
-  costUnit: ({ manifest }) => manifest?.cost_unit,
-  requiresApproval: ({ entry }) => requiresApproval(entry),
-  safetyLevel: ({ safetyLevel }) => safetyLevel,
-  authScopes: ({ authScopes }) => authScopes,
-  idempotencyKey: ({ entry, manifest }) =>
+/** The fields that a tool's entry lacks or has in another form. `undefined` becomes `null`. */
+const READ = {
+  persona: ({ owner }) => owner,
+  parameters: ({ entry }) => entry.inputJsonSchema,
+  cost_unit: ({ manifest }) => manifest?.cost_unit,
+  requires_approval: ({ entry }) => requiresApproval(entry),
+  safety_level: ({ safetyLevel }) => safetyLevel,
+  auth_scopes: ({ authScopes }) => authScopes,
+  idempotency_key: ({ entry, manifest }) =>
     picked(manifest?.idempotency_key, ['required', 'scope', 'guidance']) ??
     entry.idempotencyKey ??
     false,
-  requiresFlags: ({ entry }) => requiredFlags(entry),
-  capabilityTags: ({ capabilityTags }) => capabilityTags,
+  requires_flags: ({ entry }) => requiredFlags(entry),
+  capability_tags: ({ capabilityTags }) => capabilityTags,
+  inferred: ({ entry }) => entry.inferred.map((axis) => TOOL_FIELDS[axis].wire),
   source: ({ source }) => source,
+  digest: ({ entry }) => entry.digest,
   available: ({ available }) => available,
-  authStatus: ({ authStatus }) => authStatus,
+  auth_status: ({ authStatus }) => authStatus,
   health: ({ health }) => toolHealthWire(health),
   compatibility: () => null,
-};
+} satisfies Readonly<Record<string, (tool: CapabilityTool) => unknown>>;
+
+/** The name of a field in responses. */
+export type WireField = WireName | keyof typeof READ;
+
+/** The fields of a tool in a list. */
+export const LIST_FIELDS: readonly WireField[] = [
+  'name',
+  'persona',
+  'description',
+  'summary',
+  'version',
+  'category',
+  ...AXIS_NAMES.map((name) => AXES[name].wire),
+  'cost_per_call',
+  'cost_unit',
+  'allow_parallel',
+  'side_effects',
+  'reads',
+  'sends',
+  'requires_consent',
+  'requires_approval',
+  'safety_level',
+  'default_timeout',
+  'auth',
+  'auth_scopes',
+  'idempotency_key',
+  'keywords',
+  'mandatory_keywords',
+  'stages',
+  'task_types',
+  'capabilities',
+  'capability_tags',
+  'persona_allowlist',
+  'providers',
+  'manual',
+  'compact',
+  'inferred',
+  'source',
+  'digest',
+  'available',
+  'auth_status',
+  'health',
+  'compatibility',
+];
+
+/** The fields of a tool that only `/tools/:name` has. */
+export const DETAIL_FIELDS: readonly WireField[] = [
+  'parameters',
+  'aliases',
+  'progress_params',
+  'examples',
+  'invalidates',
+  'cache_ttl',
+  'max_result_bytes',
+  'requires_flags',
+];
 
 const inSeconds = (milliseconds: unknown) =>
   milliseconds === undefined ? undefined : (milliseconds as number) / 1_000;
@@ -67,21 +123,22 @@ const FORMS: { readonly [Kind in FieldKind]?: (value: unknown) => unknown } = {
       priority,
       health_check_interval: inSeconds(healthCheckIntervalMs) ?? null,
     })),
-  axes: (value) => (value as ToolEntry['inferred']).map((axis) => TOOL_FIELDS[axis].wire),
+};
+
+/** The function that returns each field's value as clients receive it. */
+const VALUES: Readonly<Record<string, (tool: CapabilityTool) => unknown>> = {
+  ...Object.fromEntries(
+    Object.entries<ToolField>(TOOL_FIELDS).map(([name, { wire, kind }]) => {
+      const form = FORMS[kind] ?? ((value: unknown) => value);
+      return [wire, ({ entry }: CapabilityTool) => form(entry[name as keyof ToolEntry])];
+    }),
+  ),
+  ...READ,
 };
 
 /** Returns a field's value as clients receive it. */
-export function valueOf(tool: CapabilityTool, name: FieldName): unknown {
-  const read = VALUES[name];
-  const value = read === undefined ? tool.entry[name as keyof ToolEntry] : read(tool);
-  const form = FORMS[TOOL_FIELDS[name].kind];
-  return (form === undefined ? value : form(value)) ?? null;
-}
+export const valueOf = (tool: CapabilityTool, field: WireField) => VALUES[field]!(tool) ?? null;
 
-const LIST = fieldsOn('list');
-const DETAIL = fieldsOn('detail');
-/** The fields of a tool in a list. */
-export const LIST_FIELDS: readonly string[] = LIST.map(([, { wire }]) => wire);
 type Fields = Readonly<Record<string, unknown>>;
 
 /** The fields of each tool that only a new revision can change. */
@@ -93,7 +150,7 @@ const fixed = new WeakMap<CapabilityTool, Fields>();
  */
 export function wireTool(tool: CapabilityTool, compatibility: unknown): Fields {
   let same = fixed.get(tool);
-  if (same === undefined) fixed.set(tool, (same = written(tool, LIST)));
+  if (same === undefined) fixed.set(tool, (same = written(tool, LIST_FIELDS)));
   const { available, authStatus, health } = tool;
   return {
     ...same,
@@ -116,7 +173,7 @@ export function wireDetail(tool: CapabilityTool): Fields {
     { ...each, samples: samplesWire(samples.providers[label] ?? []) },
   ]);
   return {
-    ...written(tool, DETAIL),
+    ...written(tool, DETAIL_FIELDS),
     health: {
       tool: { ...whole, samples: samplesWire(samples.tool) },
       providers: Object.fromEntries(withSamples) as unknown,
@@ -135,12 +192,12 @@ const LIVE = new Set(['health', 'available', 'auth_status', 'compatibility', 'so
 
 /** Returns the facts that a tool's author declared, and facts derived from them. */
 export function definitionFields(tool: CapabilityTool): Fields {
-  const fields = Object.entries({ ...written(tool, LIST), ...written(tool, DETAIL) });
+  const fields = Object.entries({ ...written(tool, LIST_FIELDS), ...written(tool, DETAIL_FIELDS) });
   return Object.fromEntries(fields.filter(([name]) => !LIVE.has(name)));
 }
 
-function written(tool: CapabilityTool, fields: typeof LIST): Fields {
-  return Object.fromEntries(fields.map(([name, { wire }]) => [wire, valueOf(tool, name)]));
+function written(tool: CapabilityTool, fields: readonly WireField[]): Fields {
+  return Object.fromEntries(fields.map((field) => [field, valueOf(tool, field)]));
 }
 
 function samplesWire(samples: CapabilityTool['samples']['tool']) {

@@ -6,7 +6,6 @@ import { canonicalJson, ignoreRejection } from '../core/plain-data.js';
 import { checkOptions, once, oneOrMore, type FieldsOf } from '../core/options.js';
 import { AXES, AXIS_NAMES, type AxisName, type AxisRow, type AxisValue } from '../tool/axes.js';
 import { axisSchemas, normalizeLabel } from '../tool/metadata-schema.js';
-import { TOOL_FIELDS, type ToolField } from '../tool/tool-fields.js';
 import type { ToolMetadataFields, ToolOptions } from '../tool/tool-options.js';
 import type { ToolEntry } from '../tool/tool-definition.js';
 import { derivedSetsOf, DERIVED_SETS, type DerivedSet } from './derived-sets.js';
@@ -16,15 +15,13 @@ const label = () => z.string().transform(normalizeLabel);
 type Rows = typeof AXES;
 /** The conditions on axes: one value, or a list of alternatives. */
 type AxisConditions = {
-  readonly [Name in AxisName as Rows[Name]['filter']['condition']]?: OneOrMore<
-    NonNullable<ToolOptions[Name]>
-  >;
+  readonly [Name in AxisName]?: OneOrMore<NonNullable<ToolOptions[Name]>>;
 };
 /** The maximum values of ordered axes, such as `maxDanger`. */
 type MaximumConditions = {
   readonly [
-    Name in AxisName as Rows[Name] extends { readonly most: { readonly condition: infer C } }
-      ? C & string
+    Name in AxisName as Rows[Name] extends { readonly most: infer Condition }
+      ? Condition & string
       : never
   ]?: AxisValue<Name>;
 };
@@ -35,9 +32,9 @@ const axisRows = AXIS_NAMES.map((name): readonly [AxisName, AxisRow] => [name, A
 function axisConditions() {
   const schemas = axisSchemas();
   return Object.fromEntries(
-    axisRows.flatMap(([name, { filter, most }]) => [
-      [filter.condition, oneOrMore(schemas[name] as z.ZodType).optional()],
-      ...(most === undefined ? [] : [[most.condition, schemas[name].optional()]]),
+    axisRows.flatMap(([name, { most }]) => [
+      [name, oneOrMore(schemas[name] as z.ZodType).optional()],
+      ...(most === undefined ? [] : [[most, schemas[name].optional()]]),
     ]),
   ) as FieldsOf<AxisConditions & MaximumConditions>;
 }
@@ -129,7 +126,7 @@ export function compileFilter(filter: ToolFilter): (entry: ToolEntry) => boolean
 /** Returns a test for one of a condition's values. */
 function testAnyOf(condition: string, wanted: readonly unknown[]): (entry: ToolEntry) => boolean {
   const set = new Set(wanted);
-  const field = FIELD_OF.get(condition) as keyof ToolEntry;
+  const field = FIELD_OF[condition] ?? (condition as keyof ToolEntry);
   return (entry) => {
     const value = condition === 'derived' ? derivedSetsOf(entry) : entry[field];
     return Array.isArray(value) ? value.some((each: unknown) => set.has(each)) : set.has(value);
@@ -138,7 +135,7 @@ function testAnyOf(condition: string, wanted: readonly unknown[]): (entry: ToolE
 
 /** Returns a test for a maximum, or `undefined` if the condition isn't a maximum. */
 function testAtMost(condition: string, most: unknown): ((entry: ToolEntry) => boolean) | undefined {
-  const found = axisRows.find(([, row]) => row.most?.condition === condition);
+  const found = axisRows.find(([, row]) => row.most === condition);
   if (found === undefined) return undefined;
   const [name, { values }] = found;
   const ascending: readonly unknown[] = Object.values(values);
@@ -146,13 +143,14 @@ function testAtMost(condition: string, most: unknown): ((entry: ToolEntry) => bo
   return (entry) => ascending.indexOf(entry[name]) <= highest;
 }
 
-/** The entry field that each condition compares. */
-const FIELD_OF: ReadonlyMap<string, string> = new Map([
-  ...Object.entries<ToolField>(TOOL_FIELDS).flatMap(([name, { filter }]) =>
-    filter === undefined ? [] : [[filter.condition, name] as const],
-  ),
-  ['capability', 'capabilities'],
-]);
+/** The entry fields that are compared by conditions with another name. */
+const FIELD_OF: Readonly<Record<string, keyof ToolEntry>> = {
+  sideEffect: 'sideEffects',
+  keyword: 'keywords',
+  stage: 'stages',
+  taskType: 'taskTypes',
+  capability: 'capabilities',
+};
 
 /** Returns the scopes that a tool requires but the caller doesn't have. */
 export function missingScopes({ auth }: ToolEntry, scopes: readonly string[]): readonly string[] {

@@ -6,20 +6,8 @@ import {
   Priority,
   SideEffect,
 } from '../core/enums.js';
-import { strictest } from '../core/enum-order.js';
+import { PRIORITY_NAMES, strictest } from '../core/enum-order.js';
 import type { ToolOptions } from './tool-options.js';
-
-/** A filter condition for HTTP and the command line. */
-export interface FieldCondition {
-  /** The HTTP query parameter, which is also the axis's name on the page. */
-  readonly param: string;
-  /** The condition in a `ToolFilter`, or in the catalogue's query. */
-  readonly condition: string;
-  readonly of?: 'query';
-  /** The command-line option. Only conditions of a `ToolFilter` have a command-line option. */
-  readonly flag?: string;
-  readonly about: string;
-}
 
 /** The declared options from which a missing value can be inferred. */
 type DeclaredFacts = {
@@ -32,8 +20,6 @@ type DeclaredFacts = {
 export interface AxisRow {
   /** The name outside the process, in snake_case. */
   readonly wire: string;
-  /** The axis's own name. */
-  readonly kind: string;
   /** The enum of the values. If the values are ordered, they're in ascending order. */
   readonly values: Readonly<Record<string, string | number>>;
   /**
@@ -44,109 +30,50 @@ export interface AxisRow {
     declared: DeclaredFacts,
     known: { readonly accessMode: AccessMode },
   ) => string | number;
-  readonly on: typeof EVERYWHERE;
-  readonly label: string;
   /** The meaning of the axis, written for manifest authors. */
   readonly about: string;
-  readonly filter: FieldCondition;
-  /** Filters by a maximum value. Only ordered values have a maximum. */
-  readonly most?: FieldCondition;
+  /** The filter's condition for a maximum value. Only ordered values have a maximum. */
+  readonly most?: string;
 }
-
-const EVERYWHERE = ['manifest', 'list', 'show', 'row', 'axis', 'facts', 'column'] as const;
 
 /**
  * The axes with fixed values, in the order in which they're inferred and shown. The options, indexes,
- * filters, counts, exports, HTTP parameters, and the page are derived from these rows.
+ * filters, counts, exports, HTTP parameters, command-line options, and the page are derived from
+ * these rows. The first word of `wire` is the axis's name on the command line.
  */
 export const AXES = {
   priority: {
     wire: 'priority',
-    kind: 'priority',
     values: Priority,
     guess: () => Priority.MEDIUM,
-    on: EVERYWHERE,
-    label: 'priority',
     about: 'How strongly the tool is preferred in selections. The default is "medium".',
-    filter: {
-      param: 'priority',
-      condition: 'priority',
-      flag: 'priority',
-      about: 'How strongly the tool is preferred when offering tools',
-    },
   },
   accessMode: {
     wire: 'access_mode',
-    kind: 'accessMode',
     values: AccessMode,
     guess: ({ sideEffects = [], executionCategory }) =>
       strictest(accessFrom(sideEffects), ACCESS_OF_CATEGORY[executionCategory!]),
-    on: EVERYWHERE,
-    label: 'access',
     about: 'What a call can do. Inferred from side_effects if omitted.',
-    filter: {
-      param: 'access_mode',
-      condition: 'accessMode',
-      flag: 'access',
-      about: 'What a call can do',
-    },
   },
   dangerLevel: {
     wire: 'danger_level',
-    kind: 'dangerLevel',
     values: DangerLevel,
     guess: (_, { accessMode }) => DANGER_OF_ACCESS[accessMode],
-    on: EVERYWHERE,
-    label: 'danger',
     about: 'How much harm a wrong call can do. Calls need approval from "high" upwards.',
-    filter: {
-      param: 'danger_level',
-      condition: 'dangerLevel',
-      flag: 'danger',
-      about: 'How much harm a wrong call can do',
-    },
-    most: {
-      param: 'max_danger',
-      condition: 'maxDanger',
-      flag: 'max-danger',
-      about: 'The maximum danger level.',
-    },
+    most: 'maxDanger',
   },
   executionCategory: {
     wire: 'execution_category',
-    kind: 'executionCategory',
     values: ExecutionCategory,
     guess: (_, { accessMode }) => CATEGORY_OF_ACCESS[accessMode],
-    on: EVERYWHERE,
-    label: 'execution',
     about: 'The kind of work. Determines which calls can run in parallel.',
-    filter: {
-      param: 'execution_category',
-      condition: 'executionCategory',
-      flag: 'execution',
-      about: 'The kind of work',
-    },
   },
   costTier: {
     wire: 'cost_tier',
-    kind: 'costTier',
     values: CostTier,
     guess: costFrom,
-    on: EVERYWHERE,
-    label: 'cost',
     about: 'The approximate cost of a call. Inferred if omitted.',
-    filter: {
-      param: 'cost_tier',
-      condition: 'costTier',
-      flag: 'cost',
-      about: 'The approximate cost of a call',
-    },
-    most: {
-      param: 'max_cost_tier',
-      condition: 'maxCostTier',
-      flag: 'max-cost',
-      about: 'The maximum cost tier.',
-    },
+    most: 'maxCostTier',
   },
 } as const satisfies { readonly [Name in keyof ToolOptions]?: AxisRow };
 
@@ -165,6 +92,11 @@ export function mapAxes<Items extends { readonly [Name in AxisName]: unknown }>(
   make: (name: AxisName, row: AxisRow) => Items[AxisName],
 ): Items {
   return Object.fromEntries(AXIS_NAMES.map((name) => [name, make(name, AXES[name])])) as Items;
+}
+
+/** Returns the values of an axis in the form used outside the process. */
+export function axisValues(name: AxisName): readonly string[] {
+  return name === 'priority' ? PRIORITY_NAMES : Object.values<string>(AXES[name].values);
 }
 
 const READING: ReadonlySet<SideEffect> = new Set([

@@ -2,13 +2,9 @@ import { expect, it } from 'vitest';
 import { CapabilityRegistry, manifestJsonSchema } from '../../src/capability.js';
 import { createDiscoveryApp } from '../../src/http.js';
 import { toolsFromJson, toolToJson, ToolMetadataRegistry } from '../../src/index.js';
-import {
-  fieldsOn,
-  TOOL_FIELDS,
-  type FieldName,
-  type FieldTarget,
-  type ToolField,
-} from '../../src/tool/tool-fields.js';
+import { DETAIL_FIELDS, LIST_FIELDS } from '../../src/http/wire-tool.js';
+import { AXIS_NAMES, AXES } from '../../src/tool/axes.js';
+import { TOOL_FIELDS, type FieldName, type ToolField } from '../../src/tool/tool-fields.js';
 import type { ToolOptions } from '../../src/tool/tool-options.js';
 import { EVERY_OPTION as OPTIONS } from './sample-tools.js';
 import { SCHEMA_LEVELS, renderTool } from '../../src/tool/render-tool.js';
@@ -18,11 +14,6 @@ import { definitionOf } from '../../src/tool/tool-definition.js';
 const tool = definitionOf(OPTIONS);
 const rows = Object.entries<ToolField>(TOOL_FIELDS) as readonly (readonly [FieldName, ToolField])[];
 const optionRows = rows.filter(([, { from }]) => from === undefined);
-const wires = (...targets: readonly FieldTarget[]) =>
-  rows
-    .filter(([, { on }]) => targets.some((target) => on.includes(target)))
-    .map(([, { wire }]) => wire)
-    .sort();
 const keys = (value: unknown) => Object.keys(value as object).sort();
 /** Returns the options whose text appears in an output. */
 function marksIn(text: string): readonly string[] {
@@ -31,7 +22,7 @@ function marksIn(text: string): readonly string[] {
 }
 
 /** The fields that are shown for a single tool, including derived fields. */
-const detailed = [...wires('list', 'detail'), 'derived_sets', 'shown_to_models'].sort();
+const detailed = [...LIST_FIELDS, ...DETAIL_FIELDS, 'derived_sets', 'shown_to_models'].sort();
 
 async function catalogue() {
   const capabilities = await CapabilityRegistry.load({ tools: [tool], env: {} });
@@ -73,55 +64,52 @@ it('a tool with every option is stored with all options and restored as the same
 
 it("the manifest schema has the table's keys", () => {
   const { definitions } = manifestJsonSchema as { definitions: { tool: { properties: object } } };
-  expect(keys(definitions.tool.properties)).toEqual([...wires('manifest'), 'type'].sort());
+  expect(keys(definitions.tool.properties)).toEqual(
+    [
+      ...rows.filter(([, { kind }]) => kind !== 'function').map(([, { wire }]) => wire),
+      'type',
+    ].sort(),
+  );
 });
 
-it("the HTTP routes return exactly the table's list and detail fields", async () => {
+it('the HTTP routes return exactly the fields of their table, and every axis', async () => {
   const { get, json } = await catalogue();
   const { tools } = await json('/tools');
-  expect(keys(tools![0])).toEqual(wires('list'));
+  expect(keys(tools![0])).toEqual([...LIST_FIELDS].sort());
+  expect(LIST_FIELDS).toEqual(expect.arrayContaining(AXIS_NAMES.map((name) => AXES[name].wire)));
   expect(keys(await json('/tools/mark-name'))).toEqual(detailed);
-  const shown = (...targets: readonly FieldTarget[]) =>
+  const shown = (fields: readonly string[]) =>
     marksIn(JSON.stringify(OPTIONS)).filter((option) =>
-      TOOL_FIELDS[option as keyof ToolOptions].on.some((target) =>
-        (targets as readonly string[]).includes(target),
-      ),
+      fields.includes(TOOL_FIELDS[option as keyof ToolOptions].wire),
     );
-  expect(marksIn(await get('/tools'))).toEqual(shown('list'));
-  expect(marksIn(await get('/tools/mark-name'))).toEqual(shown('list', 'detail'));
+  expect(marksIn(await get('/tools'))).toEqual(shown(LIST_FIELDS));
+  expect(marksIn(await get('/tools/mark-name'))).toEqual(shown([...LIST_FIELDS, ...DETAIL_FIELDS]));
   expect(await get('/tools/mark-name')).not.toContain('secret-of');
 });
 
-it("models see only the table's model fields, at every level", () => {
+it('models see the name, the description and the input of a tool, or its summary', () => {
   const registry = new ToolMetadataRegistry();
   registry.register(tool);
-  for (const level of SCHEMA_LEVELS) {
-    for (const option of marksIn(JSON.stringify(renderTool(registry.require('mark-name'), level))))
-      expect(TOOL_FIELDS[option as keyof ToolOptions].on, option).toContain('model');
-  }
-  expect(marksIn(JSON.stringify(renderTool(registry.require('mark-name'), 'full')))).toEqual([
-    'description',
-    'inputSchema',
-    'name',
-  ]);
-  expect(marksIn(JSON.stringify(renderTool(registry.require('mark-name'), 'stub')))).toContain(
-    'summary',
+  const seen = SCHEMA_LEVELS.flatMap((level) =>
+    marksIn(JSON.stringify(renderTool(registry.require('mark-name'), level))),
   );
+  expect([...new Set(seen)].sort()).toEqual(['description', 'inputSchema', 'name', 'summary']);
 });
 
-it("the command line prints the table's columns and labels", async () => {
+it('the command line prints every axis as a column, and every axis and fact of a tool', async () => {
   const registry = new ToolMetadataRegistry();
   registry.register(tool);
+  const axes = ['priority', 'access', 'danger', 'execution', 'cost'];
+  expect(AXIS_NAMES.map((name) => AXES[name].wire.split('_')[0])).toEqual(axes);
   const { out } = await tooldex(['list'], { tools: registry, columns: Infinity });
-  expect(out.split('\n')[0]!.trim().split(/\s+/)).toEqual(
-    fieldsOn('column').map(([, { label }]) => label!.toUpperCase()),
-  );
+  expect(out.split('\n')[0]!.trim().toLowerCase().split(/\s+/)).toEqual([
+    'tool',
+    'category',
+    ...axes,
+  ]);
   const shown = await tooldex(['show', 'mark-name'], { tools: registry });
   const facts = shown.out.split('\ninput')[0]!.split('\n').slice(2);
   const labels = facts.filter((line) => /^\S/.test(line)).map((line) => line.slice(0, 18).trim());
-  expect(labels).toEqual([
-    ...fieldsOn('show').map(([, { label }]) => label),
-    'derived sets',
-    'file',
-  ]);
+  expect(labels).toEqual(expect.arrayContaining(['category', ...axes, 'side effects', 'digest']));
+  expect(labels.slice(-2)).toEqual(['derived sets', 'file']);
 });

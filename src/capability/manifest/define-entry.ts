@@ -2,7 +2,7 @@ import { dangerRank } from '../../core/enum-order.js';
 import { Priority } from '../../core/enums.js';
 import { inferAxes } from '../../tool/infer-metadata.js';
 import type { DeclaredMetadata } from '../../tool/metadata-schema.js';
-import { type FieldKind, fieldsOn } from '../../tool/tool-fields.js';
+import { MANIFEST_FIELDS, type FieldKind } from '../../tool/tool-fields.js';
 import type { ToolAuth, ToolOptions, ToolProvider } from '../../tool/tool-options.js';
 import { definitionOf, type Execute, type ToolDefinition } from '../../tool/tool-definition.js';
 import { type ManifestEntry } from './manifest-entry.js';
@@ -120,7 +120,7 @@ function needOf(value: {
 const ANY_INPUT = Object.freeze({ type: 'object' });
 
 /** The keys of an entry that correspond to tool options. All other keys are kept as metadata. */
-const OPTION_KEYS = fieldsOn('manifest').flatMap(([name, { wire: key, kind, from }]) =>
+const OPTION_KEYS = MANIFEST_FIELDS.flatMap(([name, { wire: key, kind, from }]) =>
   from === undefined && name !== 'metadata'
     ? [{ key, option: name as keyof ToolOptions, read: READ[kind] }]
     : [],

@@ -6,8 +6,8 @@ import { cloneFrozen } from '../../core/plain-data.js';
 import { listField, optionKinds, textField } from '../../tool/metadata-schema.js';
 import {
   type FieldKind,
-  type FieldOn,
-  fieldsOn,
+  MANIFEST_FIELDS,
+  type ManifestField,
   SAFETY_LEVELS,
   type TOOL_FIELDS,
 } from '../../tool/tool-fields.js';
@@ -131,16 +131,16 @@ const KINDS = {
 } satisfies { readonly [Kind in FieldKind]?: z.ZodType };
 
 type Fields = typeof TOOL_FIELDS;
-type Checked<Name extends FieldOn<'manifest'>> = (typeof KINDS)[Fields[Name]['kind']];
+type Checked<Name extends ManifestField> = (typeof KINDS)[Fields[Name]['kind']];
 type RequiredName = 'name' | 'description';
 type Shape = {
-  [Name in FieldOn<'manifest'> as Fields[Name]['wire']]: Name extends RequiredName
+  [Name in ManifestField as Fields[Name]['wire']]: Name extends RequiredName
     ? Checked<Name>
     : z.ZodOptional<Checked<Name>>;
 };
 
 const shape = Object.fromEntries(
-  fieldsOn('manifest').map(([name, { wire, kind, about }]) => {
+  MANIFEST_FIELDS.map(([name, { wire, kind, about }]) => {
     const schema: z.ZodType = KINDS[kind as keyof typeof KINDS];
     return [
       wire,

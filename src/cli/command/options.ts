@@ -4,7 +4,8 @@ import { LIMITS } from '../../core/limits.js';
 import { DERIVED_SETS } from '../../registry/derived-sets.js';
 import type { ToolFilter } from '../../registry/tool-filter.js';
 import { POLICY_MODES } from '../../safety/calls.js';
-import { TOOL_FIELDS, valuesOf, type ToolField } from '../../tool/tool-fields.js';
+import { AXES, AXIS_NAMES, axisValues, type AxisName, type AxisRow } from '../../tool/axes.js';
+import { AXIS_LABELS } from '../terminal/axis-row.js';
 import { wrongUsage } from '../terminal/wrong-usage.js';
 
 /** An option of the command line. Parsing, help and usage errors all use this declaration. */
@@ -181,21 +182,33 @@ export const RUN_OPTIONS = {
 
 export type RunValues = OptionValues<typeof RUN_OPTIONS>;
 
-/** Filter conditions that have a command-line option. */
-const CONDITIONS = Object.values<ToolField>(TOOL_FIELDS).flatMap(({ kind, filter, most }) =>
-  [filter, most].flatMap((each) =>
-    each?.flag === undefined
-      ? []
-      : [
-          {
-            ...each,
-            name: each.flag.replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase()),
-            isMost: each === most,
-            values: valuesOf(kind),
-          },
-        ],
-  ),
-);
+/** Conditions of a `ToolFilter` that have a command-line option, by the option's name. */
+const CONDITIONS: Readonly<Record<string, FilterCondition>> = {
+  category: { condition: 'category', about: 'category' },
+  ...Object.fromEntries(AXIS_NAMES.flatMap(axisConditions)),
+  keyword: { condition: 'keyword', about: 'keyword' },
+  stage: { condition: 'stage', about: 'stage' },
+  taskType: { condition: 'taskType', about: 'task type' },
+};
+
+interface FilterCondition {
+  readonly condition: string;
+  /** The values' name in the help. */
+  readonly about: string;
+  readonly values?: readonly string[];
+  readonly isMost?: true;
+}
+
+/** Returns the options for an axis, such as `--danger` and `--max-danger`. */
+function axisConditions(name: AxisName): (readonly [string, FilterCondition])[] {
+  const { wire, most }: AxisRow = AXES[name];
+  const label = AXIS_LABELS[name];
+  const shared = { about: wire.replaceAll('_', ' '), values: axisValues(name) };
+  const each = [label, { ...shared, condition: name }] as const;
+  if (most === undefined) return [each];
+  const option = `max${label[0]!.toUpperCase()}${label.slice(1)}`;
+  return [each, [option, { ...shared, condition: most, isMost: true }]];
+}
 
 type FilterOption = Option<string | readonly string[] | undefined>;
 
@@ -205,12 +218,11 @@ type FilterOption = Option<string | readonly string[] | undefined>;
  */
 export const FILTER_OPTIONS = {
   ...Object.fromEntries(
-    CONDITIONS.map(({ name, param, isMost, about, values }): [string, FilterOption] => {
-      const value = `<${param.split('_').at(-1)!}>`;
-      const help = `only tools with this ${param.replaceAll('_', ' ')}`;
+    Object.entries(CONDITIONS).map(([name, { about, values, isMost }]): [string, FilterOption] => {
+      const value = `<${about.split(' ').at(-1)!}>`;
       return isMost
-        ? [name, choice(value, about.replace(/^The (.*)\.$/, '$1'), values!)]
-        : [name, listOption(value, help, values)];
+        ? [name, choice(value, `maximum ${about}`, values!)]
+        : [name, listOption(value, `only tools with this ${about}`, values)];
     }),
   ),
   derived: listOption('<set>', 'only tools in this derived set', Object.keys(DERIVED_SETS)),
@@ -219,7 +231,7 @@ export const FILTER_OPTIONS = {
 /** Returns the filter for a command's options. */
 export function filterOf(options: Readonly<Record<string, unknown>>): ToolFilter {
   const conditions = Object.fromEntries(
-    CONDITIONS.map(({ name, condition }) => [condition, options[name]]),
+    Object.entries(CONDITIONS).map(([name, { condition }]) => [condition, options[name]]),
   );
   const priority = conditions['priority'] as readonly string[] | undefined;
   return given({

@@ -1,13 +1,12 @@
 import { derivedSetsOf } from '../../registry/derived-sets.js';
 import { entryToJson } from '../../tool/tool-data.js';
 import type { ToolEntry } from '../../tool/tool-definition.js';
-import { fieldsOn } from '../../tool/tool-fields.js';
 import { command, print } from '../command/command.js';
 import { withTools } from '../load/load-registry.js';
 import type { LoadedRegistry } from '../load/loaded-registry.js';
 import type { RegistrySummary } from '../../registry/registry-summary.js';
 import { FILTER_OPTIONS, filterOf, flag, TOOL_OPTIONS } from '../command/options.js';
-import { axisRow, fieldWords, isInferred } from '../terminal/axis-row.js';
+import { axisRow, factsOf, isInferred } from '../terminal/axis-row.js';
 import { amountOf, table, wrapWords, type Row } from '../terminal/table.js';
 import { paint, plainJson, plainLine, type Terminal } from '../terminal/terminal.js';
 
@@ -21,15 +20,15 @@ const FACT_MARGIN = 18;
 const MOST_CONFLICTS = 20;
 
 /** Returns everything to show about a tool, by label. */
-function factsOf(
+function allFactsOf(
   entry: ToolEntry,
   file: string | undefined,
   conflicts: readonly string[],
 ): Readonly<Record<string, string>> {
-  const fields = fieldsOn('show').map(([name, field]) => {
-    const rises = name === 'dangerLevel' && entry.dangerFor !== undefined;
-    const notes = `${isInferred(entry, name) ? ' (inferred)' : ''}${rises ? ', can rise with the input' : ''}`;
-    return [field.label!, fieldWords(entry, name, field).join(', ') + notes] as const;
+  const fields = factsOf(entry).map(({ field, label, words }) => {
+    const rises = field === 'dangerLevel' && entry.dangerFor !== undefined;
+    const notes = `${isInferred(entry, field) ? ' (inferred)' : ''}${rises ? ', can rise with the input' : ''}`;
+    return [label, words + notes] as const;
   });
   return {
     ...Object.fromEntries(fields),
@@ -116,7 +115,9 @@ export const commands = {
           yield `${paint('bold', name)}  ${version}${of}`.trimEnd();
           yield* wrapWords(plainLine(description), terminal.columns);
           yield '';
-          const facts = factsOf(entry, fileOf.get(name), [...registry.getConflictingTools(name)]);
+          const facts = allFactsOf(entry, fileOf.get(name), [
+            ...registry.getConflictingTools(name),
+          ]);
           for (const [label, text] of Object.entries(facts)) {
             const lines = wrapWords(plainLine(text), terminal.columns - FACT_MARGIN);
             const shown = lines.join(`\n${' '.repeat(FACT_MARGIN)}`);

@@ -31,7 +31,10 @@ export interface DetailedTool extends Tool {
   };
   readonly examples: readonly string[];
   readonly inferred: readonly string[];
+  readonly cost_per_call: number | null;
   readonly cost_unit: string | null;
+  readonly default_timeout: number | null;
+  readonly persona_allowlist: readonly string[] | null;
   readonly requires_flags: RequiredFlags | null;
   readonly auth_status: {
     readonly required: boolean;

@@ -14,16 +14,15 @@ import {
 import { ActionsView, CallsView, loading, OverviewView } from './operator-views.js';
 import { number } from './parts.js';
 import {
-  AXES,
   currentRoute,
   hrefOf,
   hrefWith,
   OPERATOR_VIEWS,
   questionOf,
-  ROW_FIELDS,
   VIEWS,
   type View,
 } from './route.js';
+import { FILTERS, ROW_FIELDS } from './shown-fields.js';
 import { Filters, ToolList } from './tool-list.js';
 import { closeTool, OpenTool } from './tool-view.js';
 import { WaitingView } from './waiting-view.js';
@@ -93,7 +92,7 @@ function useLists(version: string) {
   return {
     tools: useList<Tool>(
       'tools',
-      `callable=true&facets=true&fields=${ROW_FIELDS.join()}&${questionOf(parameters)}`,
+      `callable=true&facets=true&fields=${ROW_FIELDS}&${questionOf(parameters)}`,
       version,
       parameters.get('q') ? FOUND : Infinity,
     ),
@@ -206,7 +205,7 @@ function Tools({ lists, version, hasCalls }: ToolsProps) {
   const [isFiltering, setFiltering] = useState(false);
   const { parameters } = currentRoute();
   const [open, owner, query] = ['open', 'owner', 'q'].map((name) => parameters.get(name));
-  const isFiltered = AXES.some(({ key }) => parameters.has(key));
+  const isFiltered = FILTERS.some(({ key }) => parameters.has(key));
   const search = ({ target }: Event) =>
     location.replace(hrefWith({ q: (target as HTMLInputElement).value || null }));
   const items = answer?.items ?? [];
@@ -256,7 +255,7 @@ function Tools({ lists, version, hasCalls }: ToolsProps) {
             isFiltered &&
             html`<a
               class="quiet"
-              href=${hrefWith(Object.fromEntries(AXES.map(({ key }) => [key, null])))}
+              href=${hrefWith(Object.fromEntries(FILTERS.map(({ key }) => [key, null])))}
               >Clear filters</a
             >`
           }

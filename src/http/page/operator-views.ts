@@ -108,8 +108,27 @@ const STATUSES: readonly RecordedCall['status'][] = [
   'halt',
 ];
 
-/** The filters of the calls that match parts of names. */
+/** The filters of calls that match parts of names. */
 const PARTS = { tool: 'Tool', principal: 'For', conversation: 'Conversation' };
+
+/** Returns the filters in the URL that the server also has. */
+export const partsIn = (parameters: URLSearchParams, ...others: readonly string[]) =>
+  new URLSearchParams([...parameters].filter(([name]) => name in PARTS || others.includes(name)));
+
+/** Keeps a form of filters from being sent, because they apply while the user types. */
+export const stay = (event: Event) => event.preventDefault();
+
+const filter = (name: string) => ({
+  value: currentRoute().parameters.get(name) ?? '',
+  onInput: ({ target }: Event) =>
+    location.replace(hrefWith({ [name]: (target as HTMLInputElement).value || null })),
+});
+
+/** Shows fields that filter calls by parts of names. */
+export const partFilters = () =>
+  Object.entries(PARTS).map(
+    ([name, label]) => html`<label>${label} <input type="search" ...${filter(name)} /></label>`,
+  );
 
 type CallWire = Wire<RecordedCall>;
 type ActionWire = Wire<OperatorAction>;
@@ -126,21 +145,13 @@ export function CallsView() {
 function RecentCalls() {
   const { parameters } = currentRoute();
   const [isFollowing, setFollowing] = useState(true);
-  const asked = [...parameters].filter(([name]) => name in PARTS || name === 'status');
   const { answer, error } = useJson<{
     readonly total: number;
     readonly calls: readonly CallWire[];
-  }>(`calls?${new URLSearchParams(asked).toString()}`, '', !isFollowing);
-  const filter = (name: string) => ({
-    value: parameters.get(name) ?? '',
-    onInput: ({ target }: Event) =>
-      location.replace(hrefWith({ [name]: (target as HTMLInputElement).value || null })),
-  });
+  }>(`calls?${partsIn(parameters, 'status').toString()}`, '', !isFollowing);
   return html`
-    <form class="call-filters" onSubmit=${(event: Event) => event.preventDefault()}>
-      ${Object.entries(PARTS).map(
-        ([name, label]) => html`<label>${label} <input type="search" ...${filter(name)} /></label>`,
-      )}
+    <form class="call-filters" onSubmit=${stay}>
+      ${partFilters()}
       <label>
         Status
         <select ...${filter('status')}>

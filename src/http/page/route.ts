@@ -1,36 +1,4 @@
-import { fieldsOn, valuesOf } from '../../tool/tool-fields.js';
-import { HEALTH_LEVELS } from '../values-on.js';
-
-/** The axes that people use most. All other axes follow in table order. */
-const FIRST = [
-  'category',
-  'health',
-  'available',
-  'requires_approval',
-  'access_mode',
-  'danger_level',
-];
-
-/**
- * The axes by which tools can be filtered, most used first. An axis's key is its query parameter.
- */
-export const AXES = fieldsOn('axis')
-  .map(([field, { wire, kind, label, words, filter }]) => ({
-    key: filter?.param ?? wire,
-    label: label!,
-    /**
-     * The values of an axis in a fixed order. Values that aren't listed here are sorted by their
-     * number of tools.
-     */
-    order: field === 'health' ? HEALTH_LEVELS : (valuesOf(kind) ?? []),
-    /** The words shown for `true` and `false`. */
-    words,
-  }))
-  .sort((a, b) => FIRST.indexOf(b.key) - FIRST.indexOf(a.key));
-export type Axis = (typeof AXES)[number];
-
-/** The fields that the page requests for every tool. */
-export const ROW_FIELDS = fieldsOn('row').map(([, { wire }]) => wire);
+import { FILTERS } from './shown-fields.js';
 
 /**
  * Views for the people who run agents. These views exist only if the server was started with a
@@ -70,7 +38,7 @@ export function hrefOf(view: View, open?: string, owner?: string | null): string
   return `#/${view}?${new URLSearchParams(given as string[][]).toString()}`;
 }
 
-const ASKED = ['q', 'persona', ...AXES.map(({ key }) => key)];
+const ASKED = ['q', 'persona', ...FILTERS.map(({ key }) => key)];
 
 /** Returns the search text, the persona and the filters as a query for the server. */
 export function questionOf(parameters: URLSearchParams): string {

@@ -1,7 +1,8 @@
 import { html } from 'htm/preact';
 import { useState } from 'preact/hooks';
 import { AccessMode, DangerLevel } from '../../core/enums.js';
-import { AXES, currentRoute, hrefWith, type Axis } from './route.js';
+import { currentRoute, hrefWith } from './route.js';
+import { FILTERS, labelOf, YES_NO, type Filter } from './shown-fields.js';
 import type { List, Tool } from './api.js';
 import { levelMarks, noticeMarks, number, Some, Table } from './parts.js';
 
@@ -55,7 +56,7 @@ function toolRow(tool: Tool) {
 type Counted = Pick<List<Tool>, 'facets' | 'cells'>;
 
 /**
- * Shows a matrix of access and danger, and all other axes with the number of tools that the server
+ * Shows a matrix of access and danger, and all other filters with the number of tools that the server
  * counted for each value.
  */
 export function Filters({ facets = {}, cells = {} }: Counted) {
@@ -71,9 +72,9 @@ export function Filters({ facets = {}, cells = {} }: Counted) {
         ...levels.map((danger) => cellButton(access, danger, count(access, danger))),
       ])}
     />
-    ${AXES.filter(({ key }) => !['access_mode', 'danger_level'].includes(key)).map(
-      (axis) =>
-        html`<${AxisFilter} key=${axis.key} axis=${axis} counts=${facets[axis.key] ?? {}} />`,
+    ${FILTERS.filter(({ key }) => !['access_mode', 'danger_level'].includes(key)).map(
+      (filter) =>
+        html`<${Choices} key=${filter.key} filter=${filter} counts=${facets[filter.key] ?? {}} />`,
     )}
   `;
 }
@@ -102,16 +103,16 @@ function cellButton(access: string | null, danger: string | null, count = 0) {
   </button>`;
 }
 
-/** Number of values of an axis that are shown at first, and after a click on More. */
+/** Number of values of a filter that are shown at first, and after a click on More. */
 const SHOWN = 8;
 const MOST = 200;
 
-interface AxisProps {
-  readonly axis: Axis;
+interface ChoicesProps {
+  readonly filter: Filter;
   readonly counts: Readonly<Record<string, number>>;
 }
 
-function AxisFilter({ axis: { key, label, order, words }, counts }: AxisProps) {
+function Choices({ filter: { key, order }, counts }: ChoicesProps) {
   const [isExpanded, setExpanded] = useState(false);
   const chosen = currentRoute().parameters.getAll(key);
   const countOf = new Map(Object.entries(counts));
@@ -124,7 +125,7 @@ function AxisFilter({ axis: { key, label, order, words }, counts }: AxisProps) {
     (value, index) => index < (isExpanded ? MOST : SHOWN) || chosen.includes(value),
   );
   return html`<fieldset class="axis">
-    <legend>${label}</legend>
+    <legend>${labelOf(key)}</legend>
     ${shown.map((value) => {
       const isChosen = chosen.includes(value);
       const next = isChosen ? chosen.filter((each) => each !== value) : [...chosen, value];
@@ -134,7 +135,7 @@ function AxisFilter({ axis: { key, label, order, words }, counts }: AxisProps) {
           checked=${isChosen}
           onChange=${() => location.assign(hrefWith({ [key]: next }))}
         />
-        <bdi class="choice-name">${words?.[value === 'true' ? 0 : 1] ?? value}</bdi>
+        <bdi class="choice-name">${YES_NO[value] ?? value}</bdi>
         <span class="count">${number(countOf.get(value) ?? 0)}</span>
       </label>`;
     })}

@@ -2,7 +2,6 @@ import { html } from 'htm/preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { MetricsWire, ProviderHealthWire, SampleWire } from '../../capability/wire-types.js';
 import { flagWords } from '../../safety/required-flags.js';
-import { fieldsOn } from '../../tool/tool-fields.js';
 import type { DefinitionHistory } from '../first-seen.js';
 import type { RecordedCall } from '../../execution/call-log.js';
 import type { Tried, Wire } from '../operator-room.js';
@@ -24,6 +23,7 @@ import {
   type Fact,
 } from './parts.js';
 import { hrefOf, hrefWith } from './route.js';
+import { FACTS, labelOf, YES_NO } from './shown-fields.js';
 import type { Waiting } from './waiting-view.js';
 import type { Work } from './work-views.js';
 
@@ -170,30 +170,21 @@ function parameterTable(parameters: readonly Parameter[]) {
 }
 
 function factsOf(tool: DetailedTool): readonly Fact[] {
-  const { inferred, auth_status: auth, requires_flags: flags, cost_unit: unit } = tool;
+  const { inferred, auth_status: auth, requires_flags: flags, persona_allowlist: only } = tool;
+  const { cost_per_call: cost, default_timeout: timeout } = tool;
   const missing = auth.missing.length > 0 ? `required; not set: ${auth.missing.join(', ')}` : '';
   const own: Readonly<Record<string, unknown>> = {
-    authStatus: auth.required
-      ? auth.ready
-        ? 'required, and set'
-        : missing || 'required, and not set'
-      : '',
-    requiresFlags: flagWords(flags),
-    costPerCall: valuesOn(tool['cost_per_call']).map((cost) => `${cost} ${unit ?? ''}`),
+    auth_status:
+      auth.required && (auth.ready ? 'required, and set' : missing || 'required, and not set'),
+    requires_flags: flagWords(flags),
+    cost_per_call: cost !== null && `${cost} ${tool.cost_unit ?? ''}`,
+    default_timeout: timeout !== null && `${timeout} s`,
+    persona_allowlist: only?.length === 0 ? 'no persona' : only,
   };
-  return fieldsOn('facts').map(([name, { wire, kind, label, words }]) => {
-    const value = tool[wire];
-    const content =
-      name in own
-        ? own[name]
-        : kind === 'wholeSeconds'
-          ? valuesOn(value).map((seconds) => `${seconds} s`)
-          : kind === 'personas' && Array.isArray(value) && value.length === 0
-            ? 'no persona'
-            : typeof value === 'boolean' && words !== undefined
-              ? words[value ? 0 : 1]
-              : valuesOn(value);
-    return [label, content, inferred.includes(wire)];
+  return FACTS.map((field) => {
+    const value = field in own ? own[field] : tool[field];
+    const shown = typeof value === 'boolean' && !(field in own) ? YES_NO[String(value)] : value;
+    return [labelOf(field), shown === false ? false : valuesOn(shown), inferred.includes(field)];
   });
 }
 
@@ -267,7 +258,7 @@ interface OperatorProps {
 /** Shows an operator how the tool has changed, and a form to try it. */
 function ForOperators({ name, address, parameters }: OperatorProps) {
   const { answer: history } = useJson<DefinitionHistory>(`definitions/${address}`);
-  const { answer: waiting } = useJson<Waiting>('pending');
+  const { answer: rights } = useJson<Pick<Waiting, 'allowed'>>('grants');
   const changes = (history?.changes ?? []).map(({ field, before, now }): Fact => [
     field,
     `${JSON.stringify(before)} → ${JSON.stringify(now)}`,
@@ -283,7 +274,7 @@ function ForOperators({ name, address, parameters }: OperatorProps) {
       )
     }
     ${
-      waiting?.allowed.run === true &&
+      rights?.allowed.run === true &&
       section('Try it', html`<${TryIt} name=${name} parameters=${parameters} />`)
     }
   `;

@@ -4,9 +4,9 @@ import type { Pending, PendingApproval, PendingQuestion } from '../../safety/cal
 import type { GrantChoice } from '../../safety/grants.js';
 import type { Wire } from '../operator-room.js';
 import { ask, useJson } from './api.js';
-import { loading, timelineLink } from './operator-views.js';
+import { loading, partFilters, partsIn, stay, timelineLink } from './operator-views.js';
 import { Facts, mark, number, pre, time, useAction, useFocus, type Fact } from './parts.js';
-import { currentRoute } from './route.js';
+import { currentRoute, hrefWith } from './route.js';
 
 type OnlySome<T> = Partial<Wire<Omit<T, 'kind'>>>;
 type PendingWire = Wire<Pending> &
@@ -23,25 +23,38 @@ export interface Waiting {
   readonly pending: readonly PendingWire[];
 }
 
-/** Number of calls that are shown at first, and added by "Show more". */
-const SHOWN = 100;
-/** Number of calls that are shown if a link leads to one of them. */
-const MOST = 1_000;
+/** Number of open calls that are shown. */
+const SHOWN = 200;
+
+/** Shows the waiting calls that match the filters in the URL, or the call that a link leads to. */
+export function WaitingView() {
+  const { parameters } = currentRoute();
+  const linked = parameters.get('open');
+  const query = linked === null ? partsIn(parameters).toString() : `id=${linked}`;
+  return html`
+    ${linked === null ? html`<form class="call-filters" onSubmit=${stay}>${partFilters()}</form>` : html`<p><a href=${hrefWith({ open: null })}>All waiting calls</a></p>`}
+    <${WaitingList} key=${query} query=${query} isLinked=${linked !== null} />
+  `;
+}
+
+interface ListProps {
+  readonly query: string;
+  /** True if the list is the call that a link leads to. */
+  readonly isLinked: boolean;
+}
 
 /**
- * Lists the calls that are waiting for a person, oldest first. Nothing moves while the user reads: new
- * calls are added at the end, and answered calls stay in their places until the user hides them.
+ * Lists the calls that are waiting for a person, oldest first. Nothing moves while the user reads:
+ * other calls are added at the end, and answered calls stay in their places until the user hides them.
  */
-export function WaitingView() {
-  const linked = currentRoute().parameters.get('open');
-  const [limit, setLimit] = useState(linked === null ? SHOWN : MOST);
+function WaitingList({ query, isLinked }: ListProps) {
   const [listed, setListed] = useState<{
     readonly calls: readonly PendingWire[];
-    /** The number of calls when the user opened or tidied the list. */
+    /** The number of calls that were there already when the whole list had been read. */
     readonly seen: number;
     readonly isWhole: boolean;
   }>({ calls: [], seen: 0, isWhole: false });
-  const { answer, error, again } = useJson<Waiting>(`pending?limit=${limit}`);
+  const { answer, error, again } = useJson<Waiting>(`pending?limit=${SHOWN}&${query}`);
   if (answer === undefined) return loading(error?.message);
   const { pending, allowed, next } = answer;
   const open = new Set(pending.map(({ id }) => id));
@@ -52,22 +65,20 @@ export function WaitingView() {
   if (added.length > 0)
     setListed({ calls, isWhole, seen: listed.isWhole ? listed.seen : calls.length });
   const tidy = () => setListed({ calls: pending, isWhole, seen: pending.length });
-  const gone = calls.length - calls.filter(({ id }) => open.has(id)).length;
+  const gone = calls.filter(({ id }) => !open.has(id)).length;
   const fresh = calls.length - listed.seen;
   const card = (each: PendingWire) =>
     html`<${PendingCard}
       key=${each.id}
       pending=${each}
-      isLinked=${each.id === linked}
+      isLinked=${isLinked}
       isOpen=${open.has(each.id)}
       mayAnswer=${allowed.approve}
       onDone=${again}
     />`;
   return html`
     <div class="list-bar">
-      <span class="count" role="status">
-        ${open.size === 0 ? 'Nothing is waiting for you.' : `${number(open.size)}${isWhole ? '' : ' or more'} waiting, oldest first`}
-      </span>
+      <span class="count" role="status">${summaryOf(query, calls.length, open.size, isWhole)}</span>
       <button type="button" class="quiet" disabled=${gone === 0} onClick=${tidy}>
         Hide ${number(gone)} answered
       </button>
@@ -76,19 +87,16 @@ export function WaitingView() {
     ${calls.slice(0, listed.seen).map(card)}
     ${listed.seen > 0 && fresh > 0 && html`<h2 key="new" class="new-bar">${number(fresh)} new</h2>`}
     ${calls.slice(listed.seen).map(card)}
-    ${
-      linked !== null &&
-      !calls.some(({ id }) => id === linked) &&
-      html`<p role="status">The call that the link leads to isn't waiting any more.</p>`
-    }
-    ${
-      !isWhole &&
-      limit < MOST &&
-      html`<button type="button" class="quiet" onClick=${() => setLimit(limit + SHOWN)}>
-        Show more
-      </button>`
-    }
   `;
+}
+
+function summaryOf(query: string, listed: number, open: number, isWhole: boolean): string {
+  if (!isWhole) return `The ${SHOWN} oldest calls. The next ones follow as you answer.`;
+  if (open > 0) return `${number(open)} waiting, oldest first`;
+  if (query === '') return 'Nothing is waiting for you.';
+  return query.startsWith('id=') && listed === 0
+    ? "The call that the link leads to isn't waiting any more."
+    : 'No such call is waiting.';
 }
 
 interface CardProps {
