@@ -274,7 +274,7 @@ function withRawLists<M extends JSONRPCMessage>(message: M): M {
   for (const list of LISTS)
     if (Array.isArray(result[list]))
       Object.assign(copy, { [list]: [], [rawKey(list)]: result[list] });
-  return { ...message, result: copy as typeof result };
+  return { ...message, result: copy };
 }
 
 /**
