@@ -33,14 +33,6 @@ async function refused(source: ManifestSource): Promise<ToolManifestValidationEr
   throw new Error('expected a ToolManifestValidationError', { cause: error });
 }
 
-it('loading manifests returns definitions that a registry accepts', async () => {
-  const root = folderWith({ 'tools.json': [entry('a', { side_effects: 'write' }), entry('b')] });
-  const { definitions } = await loadManifest(join(root, 'tools.json'));
-  const registry = new ToolMetadataRegistry();
-  registry.registerAll(definitions);
-  expect([...registry.getWriteTools()]).toEqual(['a', 'b']);
-});
-
 it('loading manifests accepts a path, a URL, a list of files, or a folder', async () => {
   const root = folderWith({ 'functions.json': [entry('a')], 'more.json': [entry('b')] });
   const file = join(root, 'functions.json');
