@@ -2,7 +2,7 @@ import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join, relative, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { expect, it } from 'vitest';
-import { ToolMetadataRegistry, isToolError } from '../../src/index.js';
+import { isToolError } from '../../src/index.js';
 import { findManifestFiles } from '../../src/capability/manifest/manifest-files.js';
 import {
   loadManifest,

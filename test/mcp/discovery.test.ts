@@ -1,6 +1,5 @@
 import { expect, it } from 'vitest';
 import { CapabilityRegistry } from '../../src/capability.js';
-import { ToolMetadataRegistry } from '../../src/index.js';
 import { discoverMcpTools } from '../../src/mcp/discovery/mcp-discovery.js';
 import type { McpDiscovery } from '../../src/mcp/discovery/mcp-discovery.js';
 import type { McpChange } from '../../src/mcp/discovery/discovery-options.js';
