@@ -119,6 +119,14 @@ describe('--manifests', () => {
       });
   });
 
+  it('runs the tools as the given persona', async () => {
+    write('manifests/functions.json', [{ ...good, persona_allowlist: ['Ada'] }]);
+    write('manifests/personas/Ada/functions.json', [{ ...good, name: 'own' }]);
+    const { err } = await run('run', 'good', '--manifests', 'manifests', '--persona', 'Ada');
+    expect(err).not.toContain('only for Ada');
+    expect(err).toContain('handler');
+  });
+
   it('reports the personas whose tools are omitted from exports and selections', async () => {
     write('manifests/functions.json', [
       good,

@@ -133,6 +133,15 @@ it("a tool's own function answers if none of its providers is configured", async
   expect(executor.providers('search')).toEqual([]);
 });
 
+it('a call uses the provider whose credentials are in the environment', async () => {
+  const fakes = { a: new FakeProvider(() => 'from a', ['KEY']), b: new FakeProvider() };
+  for (const [env, provider] of [
+    [{ KEY: 'k' }, 'a'],
+    [{}, 'b'],
+  ] as const)
+    expect(await withProviders([search()], fakes, { env }).call()).toMatchObject({ provider });
+});
+
 it('executor.providers reports which providers are backing off and until when', async () => {
   const [a, b] = [new FakeProvider(), new FakeProvider()];
   a.fails();

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 import { CapabilityRegistry } from '../../src/capability.js';
+import { ToolMetadataRegistry } from '../../src/index.js';
 import { discoverMcpTools } from '../../src/mcp/discovery/mcp-discovery.js';
 import type { McpDiscovery } from '../../src/mcp/discovery/mcp-discovery.js';
 import type { McpChange } from '../../src/mcp/discovery/discovery-options.js';
@@ -46,6 +47,17 @@ it('tools from several servers get the documented names and defaults', async () 
   });
   expect(findings).toEqual([]);
   await close();
+});
+
+it('tools with the same name on two servers are called on the right server and reported as look-alikes', async () => {
+  const [a, b] = [new Demo('pid'), new Demo('pid')];
+  const discovery = await listed({ a: a.start, b: b.start });
+  expect(namesOf(discovery)).toEqual(['mcp.a.pid', 'mcp.b.pid']);
+  expect(discovery.findings()).toMatchObject([{ kind: 'look-alike', server: 'b' }]);
+  const registry = new ToolMetadataRegistry();
+  registry.registerAll(discovery.definitions());
+  await registry.require('mcp.b.pid').definition.execute!({}, {});
+  expect([a.log('call'), b.log('call')]).toEqual([[], ['call pid']]);
 });
 
 it('a server is listed again only after the interval or when forced, and unchanged definitions are reused', async () => {

@@ -135,6 +135,15 @@ it('fetch_url refuses private addresses by default', async () => {
   expect(isToolError(error, 'FORBIDDEN_URL')).toBe(true);
 });
 
+it('fetch_url stops if the caller aborts', async () => {
+  const controller = new AbortController();
+  const url = await serve(() => controller.abort());
+  const error: unknown = await new FetchUrl(local)
+    .execute({ url }, { signal: controller.signal })
+    .catch((thrown: unknown) => thrown);
+  expect(isToolError(error, 'ABORTED')).toBe(true);
+});
+
 it.each([
   ['unclosed tags', '<a '.repeat(100_000)],
   ['unclosed comments', '<!--'.repeat(100_000)],
