@@ -110,6 +110,12 @@ describe('waiting calls', () => {
     expect(ends.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
   });
 
+  it("an approval can't be used after it has expired", async () => {
+    const pending = await approved();
+    clock.advance(1_000);
+    expect(await code(() => waiting.use(pending))).toBe('INVALID_APPROVAL');
+  });
+
   it('a record that was signed with another key is ignored', async () => {
     const pending = await approved();
     for (const key of [randomBytes(32), Uint8Array.from([0, ...KEY])]) {
