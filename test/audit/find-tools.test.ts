@@ -1,7 +1,8 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { auditFolder } from '../../src/audit/judge/audit-tools.js';
+import type { ToolAudit } from '../../src/audit/judge/judge-tool.js';
 import { audits, folderOf, HEAD } from './programs.js';
 
 const RM = `fs.rmSync('x')`;
@@ -11,7 +12,7 @@ const verdicts = async (files: Readonly<Record<string, string>>) =>
   );
 
 describe('tools are found', () => {
-  it.each([
+  const WAYS = [
     [
       'as decorated classes and methods, with the defaults of their toolkit',
       'a.ts',
@@ -45,8 +46,17 @@ reader('a', () => ${RM}); reader('b', () => 1);
 [{ name: 'c', run: () => ${RM} }, { name: 'd', run: () => 1 }].map(({ name, run }) => defineTool({ name, accessMode: 'readonly', execute: () => run() }));`,
       { a: 'lies', b: 'agrees', c: 'lies', d: 'agrees' },
     ],
-  ])('%s', async (_, file, code, expected) => {
-    expect(await verdicts({ [file]: HEAD + code })).toEqual(expected);
+  ] as const;
+  let all: readonly ToolAudit[];
+  beforeAll(async () => {
+    const files = WAYS.map(([, file, code], at) => [`${at}${file}`, HEAD + code]);
+    ({ tools: all } = await auditFolder({
+      root: folderOf(Object.fromEntries(files) as Record<string, string>),
+    }));
+  });
+  it.each(WAYS.map((way, at) => [...way, at] as const))('%s', (_, file, _code, expected, at) => {
+    const tools = all.filter((tool) => tool.at.startsWith(`${at}${file}:`));
+    expect(Object.fromEntries(tools.map(({ name, verdict }) => [name, verdict]))).toEqual(expected);
   });
 
   it('in the projects that a tsconfig references, with the path aliases of each', async () => {

@@ -5,6 +5,15 @@ import { auditEach, audits, HEAD, reader } from './programs.js';
 const messages = ({ findings }: ToolAudit) => findings.map(({ message }) => message);
 const tool = (name: string, metadata: string, body: string) =>
   `export const ${name} = defineTool({ name: '${name}', ${metadata}, execute: async (args: any, context: any) => { ${body} } });\n`;
+/** One program for all lists of tools: loading it takes most of the time. */
+const sources: string[] = [];
+let audited: ReturnType<typeof auditEach> | undefined;
+/** Adds sources to the common program. Returns a function that returns what the audit says about them. */
+function inOneProgram(codes: readonly string[]) {
+  const from = sources.length;
+  sources.push(...codes);
+  return async () => (await (audited ??= auditEach(sources))).slice(from, from + codes.length);
+}
 const POST = `await fetch('https://a.test/items', { method: 'POST', body: '{}' });`;
 
 describe('a lie', () => {
@@ -76,8 +85,9 @@ describe('a lie', () => {
       'sideEffects',
     ],
   ] as const;
+  const liars = inOneProgram(LIES.map(([, metadata, body]) => tool('a', metadata, body)));
   it('is reported for each option that the code contradicts', async () => {
-    const found = await auditEach(LIES.map(([, metadata, body]) => tool('a', metadata, body)));
+    const found = await liars();
     const seen = found.map(({ findings }, at) => [
       LIES[at]![0],
       ...findings.map(({ kind, axis }) => `${kind} ${axis}`),
@@ -102,8 +112,9 @@ describe('a lie', () => {
       `return fs.readFileSync('x');`,
     ],
   ] as const;
+  const honest = inOneProgram(HONEST.map(([, metadata, body]) => tool('a', metadata, body)));
   it("isn't reported for an honest declaration", async () => {
-    const found = await auditEach(HONEST.map(([, metadata, body]) => tool('a', metadata, body)));
+    const found = await honest();
     expect(found.map((each) => [each.verdict, messages(each)])).toEqual(
       HONEST.map(() => ['agrees', []]),
     );
@@ -111,15 +122,10 @@ describe('a lie', () => {
 });
 
 describe('memory', () => {
-  const verdictsOf = async (rows: readonly (readonly [string, string, string])[]) =>
-    (
-      await auditEach(
-        rows.map(
-          ([, before, body]) => `${before}
-${reader('a', body)}`,
-        ),
-      )
-    ).map(({ verdict }, at) => [rows[at]![0], verdict]);
+  const verdictsOf = (rows: readonly (readonly [string, string, string])[]) => {
+    const found = inOneProgram(rows.map(([, before, body]) => `${before}\n${reader('a', body)}`));
+    return async () => (await found()).map(({ verdict }, at) => [rows[at]![0], verdict]);
+  };
   const STATE = [
     [
       'a list that is read',
@@ -149,8 +155,9 @@ ${reader('a', body)}`,
       `counts.set(args.id, (counts.get(args.id) ?? 0) + 1); return [...counts];`,
     ],
   ] as const;
+  const seen = verdictsOf(STATE);
   it('that later calls see counts', async () => {
-    expect(await verdictsOf(STATE)).toEqual(STATE.map(([title]) => [title, 'lies']));
+    expect(await seen()).toEqual(STATE.map(([title]) => [title, 'lies']));
   });
   const UNSEEN = [
     ['a variable that nothing reads', `let last = 0;`, `last = Date.now();`],
@@ -175,8 +182,9 @@ ${reader('a', body)}`,
       `seen.set(key, 1); return seen.get(key);`,
     ],
   ] as const;
+  const unseen = verdictsOf(UNSEEN);
   it("that no call can tell doesn't count", async () => {
-    expect(await verdictsOf(UNSEEN)).toEqual(UNSEEN.map(([title]) => [title, 'agrees']));
+    expect(await unseen()).toEqual(UNSEEN.map(([title]) => [title, 'agrees']));
   });
 });
 
@@ -225,18 +233,18 @@ export class Kit { @log @tool({ name: 'a', accessMode: 'readonly' }) a() { retur
       `interface Repo { all(): string[] }\n${reader('a', 'return (context.repo as Repo).all();')}`,
     ],
   ] as const;
+  const open = inOneProgram(OPEN.map(([, code]) => code));
   it("is one whose declaration or calls the code doesn't show", async () => {
-    const found = await auditEach(OPEN.map(([, code]) => code));
+    const found = await open();
     expect(found.map(({ verdict }, at) => [OPEN[at]![0], verdict])).toEqual(
       OPEN.map(([title]) => [title, 'unknown']),
     );
   });
 });
 
+const modest = inOneProgram([tool('a', `accessMode: 'write'`, `return fs.readFileSync('x');`)]);
 it('a tool that declares more than it does agrees, and is told so', async () => {
-  const { a } = await audits({
-    'a.ts': HEAD + tool('a', `accessMode: 'write'`, `return fs.readFileSync('x');`),
-  });
+  const [a] = await modest();
   expect([a!.verdict, messages(a!)]).toEqual([
     'agrees',
     ["declares accessMode: 'write', and only reads"],

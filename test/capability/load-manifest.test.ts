@@ -2,7 +2,7 @@ import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join, relative, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { expect, it } from 'vitest';
-import { ToolMetadataRegistry, isToolError } from '../../src/index.js';
+import { isToolError } from '../../src/index.js';
 import { findManifestFiles } from '../../src/capability/manifest/manifest-files.js';
 import {
   loadManifest,
@@ -32,14 +32,6 @@ async function refused(source: ManifestSource): Promise<ToolManifestValidationEr
     return error;
   throw new Error('expected a ToolManifestValidationError', { cause: error });
 }
-
-it('loading manifests returns definitions that a registry accepts', async () => {
-  const root = folderWith({ 'tools.json': [entry('a', { side_effects: 'write' }), entry('b')] });
-  const { definitions } = await loadManifest(join(root, 'tools.json'));
-  const registry = new ToolMetadataRegistry();
-  registry.registerAll(definitions);
-  expect([...registry.getWriteTools()]).toEqual(['a', 'b']);
-});
 
 it('loading manifests accepts a path, a URL, a list of files, or a folder', async () => {
   const root = folderWith({ 'functions.json': [entry('a')], 'more.json': [entry('b')] });

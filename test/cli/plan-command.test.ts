@@ -123,16 +123,6 @@ describe('tooldex plan --run', () => {
     expect(err.match(/Run it\? \[y\/N\/e\] [yn]\n/g)).toHaveLength(3);
   });
 
-  it('runs calls that need no approval before it asks', async () => {
-    let seen: unknown;
-    const { code } = await plan(
-      [write('a.txt', { overwrite: true }), write('b.txt')],
-      ['--run', '--yes'],
-      { answers: [() => ((seen = [has('a.txt'), has('b.txt')]), 'y')] },
-    );
-    expect([code, seen, has('a.txt')]).toEqual([0, [false, true], true]);
-  });
-
   it('exits with the highest exit code of all calls', async () => {
     const codeOf = async (calls: readonly object[], ...flags: string[]) =>
       (await plan(calls, ['--run', ...flags])).code;

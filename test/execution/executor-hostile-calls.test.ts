@@ -156,36 +156,3 @@ it('executeAll runs reads and approved calls while other calls wait for approval
     'ok "read"',
   ]);
 });
-
-it('decide returns the decision and the reason for a rejection without running anything', async () => {
-  let runs = 0;
-  const { executor, events } = setup([
-    reader('read', () => runs++, {
-      aliases: ['cat'],
-      inputSchema: { type: 'object', properties: { n: { type: 'number' } } },
-    }),
-    writer('write', () => runs++),
-  ]);
-  const calls = [
-    { id: '1', name: 'cat' },
-    { id: '2', name: 'write' },
-    { id: '3', name: 'nope' },
-    { id: '4', name: 'read', input: { n: 'x' } },
-  ];
-  const said = await Promise.all(calls.map((each) => executor.decide(each)));
-  expect(
-    said.map(({ callId, toolName, verdict, refused }) => [
-      callId,
-      toolName,
-      verdict,
-      refused === undefined,
-    ]),
-  ).toEqual([
-    ['1', 'read', 'allow', true],
-    ['2', 'write', 'confirm', true],
-    ['3', 'nope', 'deny', true],
-    ['4', 'read', 'allow', false],
-  ]);
-  expect(runs).toBe(0);
-  expect(events).toEqual([]);
-});

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { z } from 'zod';
-import { askUser, defineTool, fail, halt, ok, ToolError } from '../../src/index.js';
+import { askUser, defineTool, fail, halt, ok } from '../../src/index.js';
 import { brief, reader, setup, writer } from './fixtures/executor-setup.js';
 
 /** Returns the outcome of one call to a tool with this function. */
@@ -90,20 +90,6 @@ it('whatever a tool throws, the call has an error outcome', async () => {
       code: 'EXECUTION_FAILED',
     });
   }
-});
-
-it('a thrown ToolError keeps its code and its plain-data details', async () => {
-  const { outcome } = await outcomeOf(() => {
-    throw new ToolError('FORBIDDEN_PATH', 'Expected a path below the root', {
-      details: { depth: 2 },
-    });
-  });
-  expect(outcome).toMatchObject({
-    status: 'error',
-    code: 'FORBIDDEN_PATH',
-    message: 'Expected a path below the root',
-    details: { depth: 2 },
-  });
 });
 
 it('an error outcome contains no stack trace', async () => {

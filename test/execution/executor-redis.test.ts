@@ -155,14 +155,4 @@ describe.skipIf(!redisPresent)('executors in several processes that share a Redi
       await free.close();
     },
   );
-
-  it('an approved call needs a new approval after Redis was flushed', async () => {
-    const of = call('write');
-    expect(brief(await executor.execute(call('read')))).toBe('ok 1');
-    await approve(of);
-    await server.flush();
-    expect(brief(await executor.execute(call('read')))).toBe('ok 1');
-    expect(brief(await executor.execute(of))).toBe('approval_required');
-    expect(version).toBe(1);
-  });
 });

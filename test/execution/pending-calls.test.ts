@@ -73,25 +73,6 @@ it('a requested call is stored without running, and runs once after its approval
   expect(runs).toHaveLength(1);
 });
 
-it("a requested call needs a new approval if its tool's definition has changed", async () => {
-  const store = new MemoryStateStore();
-  const before = (await setUp({ store }).executor.request(call, IN)) as PendingApproval;
-  const { executor, registry } = setUp({ store });
-  registry.register(
-    defineTool({
-      name: 'put',
-      description: 'Puts a text where all can see it',
-      inputSchema: z.object({ text: z.string() }),
-      accessMode: 'write',
-      execute: () => 'put',
-    }),
-    { replace: true },
-  );
-  const after = (await executor.request(call, IN)) as PendingApproval;
-  expect(after.id).not.toBe(before.id);
-  expect(after.definitionDigest).toBe(registry.require('put').digest);
-});
-
 it("a requested call isn't replaced when somebody copies another call's record over its record in the store", async () => {
   const store = new ListedStore();
   const { executor } = setUp({ store });
@@ -173,6 +154,7 @@ it('decide returns the decision for a call without using up grants, budgets, or 
   events.length = 0;
   for (let time = 0; time < 3; time++)
     expect(await executor.decide({ ...call, id: 'x' }, IN)).toMatchObject({
+      callId: 'x',
       verdict: 'allow',
       rule: 'grant',
     });

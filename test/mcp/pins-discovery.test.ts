@@ -28,14 +28,3 @@ it('discovery with definition pins withholds a tool that changed after it was pi
   await discovery.callTool('demo', 'pid', {}, {});
   expect(demo.log('call')).toHaveLength(2);
 });
-
-it('discovery with definition pins withholds a new tool if new tools are quarantined', async () => {
-  const demo = new Demo('pid');
-  const pins = new DefinitionPins({ onNew: 'quarantine' });
-  pins.approve('demo', rawTool('pid'));
-  const discovery = discover({ enabled: true, servers: { demo: demo.start } }, { pins });
-  demo.list(rawTool('pid'), rawTool('added'));
-  await discovery.refresh();
-  expect(namesOf(discovery)).toEqual(['mcp.demo.pid']);
-  expect(pins.verify(discovery.rawListings())).toMatchObject([{ kind: 'new', tool: 'added' }]);
-});

@@ -141,20 +141,6 @@ describe('discovered MCP tools', () => {
   });
 });
 
-it('a manifest entry runs the configured tool on the configured server', async () => {
-  const demo = new Demo('deep.find');
-  const discovery = discover({ mcpServers: { browser: demo.start } });
-  const { run, executor } = await wrapped(discovery, [
-    wrapper('browser_lookup', { server: 'browser', tool: 'deep.find' }),
-  ]);
-  expect(await run('browser_lookup', { text: 'x' })).toMatchObject({
-    status: 'ok',
-    provider: 'mcp',
-    value: { called: 'deep.find', with: { text: 'x' } },
-  });
-  expect(executor.providers('browser_lookup')).toMatchObject([{ state: 'available' }]);
-});
-
 it('a manifest entry without a server uses the default server or the only configured server', async () => {
   const [a, b] = [new Demo('pid'), new Demo('echo')];
   const both = discover({ mcpServers: { a: a.start, b: b.start }, default_server: 'b' });

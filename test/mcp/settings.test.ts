@@ -244,34 +244,19 @@ describe('variables in settings', () => {
   });
 });
 
-const allowed = (tool: string, server: object, global: object = {}) => {
+it.each<[what: string, tool: string, server: object, global: object, expected: boolean]>([
+  ['on a deny list and an allow list', 'a', { deny_tools: ['a'], allow_tools: ['a'] }, {}, false],
+  ['on the deny list for all servers', 'a', { allow_tools: ['a'] }, { deny_tools: ['a'] }, false],
+  ['on a deny list as text', ' a ', {}, { deny_tools: 'a' }, false],
+  ['on every allow list', 'a', { allow_tools: ['a', 'b'] }, { allow_tools: ['a'] }, true],
+  ['on one of two allow lists', 'b', { allow_tools: ['a', 'b'] }, { allow_tools: ['a'] }, false],
+  ['with an empty allow list', 'a', { allow_tools: [] }, {}, false],
+  ['with a blank allow list', 'a', {}, { allow_tools: ' , ' }, false],
+  ['on a deny list by its full name', 'a', { deny_tools: ['mcp.s.a'] }, {}, false],
+  ['of the same name as a denied one', 'a', { deny_tools: ['mcp.t.a'] }, {}, true],
+])('a tool %s: %j with %j and %j is allowed: %j', (_, tool, server, global, expected) => {
   const settings = withServer(server, global);
-  return isAllowed(tool, settings.servers[0]!, settings);
-};
-
-it('a tool on any deny list is denied, even if it is on an allow list', () => {
-  expect(allowed('a', { deny_tools: ['a'], allow_tools: ['a'] })).toBe(false);
-  expect(allowed('a', { allow_tools: ['a'], deny_tools: ['b'] }, { deny_tools: ['a'] })).toBe(
-    false,
-  );
-  expect(allowed(' a ', {}, { deny_tools: 'a' })).toBe(false);
-});
-
-it('a tool must be on every allow list', () => {
-  expect(allowed('a', { allow_tools: ['a', 'b'] }, { allow_tools: ['a'] })).toBe(true);
-  expect(allowed('b', { allow_tools: ['a', 'b'] }, { allow_tools: ['a'] })).toBe(false);
-});
-
-it('an empty allow list allows no tools', () => {
-  for (const empty of [[], '', ' , ']) {
-    expect(allowed('a', { allow_tools: empty })).toBe(false);
-    expect(allowed('a', {}, { allow_tools: empty })).toBe(false);
-  }
-});
-
-it("the lists accept a tool's full name", () => {
-  expect(allowed('a', { deny_tools: ['mcp.s.a'] })).toBe(false);
-  expect(allowed('a', { deny_tools: ['mcp.t.a'] })).toBe(true);
+  expect(isAllowed(tool, settings.servers[0]!, settings)).toBe(expected);
 });
 
 it("the full name of another server's tool doesn't allow a tool with the same short name", () => {

@@ -239,12 +239,4 @@ describe.skipIf(!present)('the recorded scenarios', () => {
       }
     }
   });
-
-  it("differ in one point: danger level high requires approval, but medium doesn't", () => {
-    const registry = registryOf(
-      { name: 'medium', accessMode: 'readonly', dangerLevel: 'medium' },
-      { name: 'high', accessMode: 'readonly', dangerLevel: 'high' },
-    );
-    expect([...registry.getToolsRequiringApproval()]).toEqual(['high']);
-  });
 });

@@ -111,23 +111,3 @@ export function registryOfRows(rows: readonly Row[]): ToolMetadataRegistry {
   );
   return registry;
 }
-
-/** Counts the reasons why recorded and current answers agree or differ. */
-export class Tally {
-  readonly #counts = new Map<string, number>();
-
-  add(reason: string): void {
-    this.#counts.set(reason, (this.#counts.get(reason) ?? 0) + 1);
-  }
-
-  get(reason: string): number {
-    return this.#counts.get(reason) ?? 0;
-  }
-
-  print(title: string): void {
-    const lines = [...this.#counts]
-      .sort(([, a], [, b]) => b - a)
-      .map(([reason, count]) => `  ${String(count).padStart(5)} ${reason}`);
-    console.info([title, ...lines].join('\n'));
-  }
-}

@@ -71,12 +71,3 @@ it.each(TABLE)(
     expect(readOnly.decide(call)).toMatchObject({ danger, verdict: whenReadOnly });
   },
 );
-
-it('the policy asks for approval for exactly the bundled tools that registry.requiresApproval returns true for', () => {
-  const asking = registry.getToolsRequiringApproval();
-  for (const { name, dangerFor } of registry) {
-    const { verdict } = usual.decide({ id: '1', name, input: {} });
-    const asks = dangerFor !== undefined || asking.has(name);
-    expect([name, verdict]).toEqual([name, asks ? 'confirm' : 'allow']);
-  }
-});

@@ -130,17 +130,8 @@ describe.each(KINDS)('operators with a store in %s', (kind) => {
     );
   });
 
-  it('a call runs with the arguments that an operator edited', async () => {
+  it("a call runs with an operator's edit, but an edit that doesn't fit the tool leaves it open", async () => {
     const { executor: agent, sent } = await executor();
-    const { desk: ada } = await desk();
-    await agent.execute(mail('c-1'));
-    await ada.approve((await only(ada, 'c-1')).id, 'ada', { input: { to: 'bob@corp.example' } });
-    await agent.execute(mail('c-1'));
-    expect(sent).toEqual([{ to: 'bob@corp.example' }]);
-  });
-
-  it("an operator's edit that doesn't fit the tool is refused, and the call stays open", async () => {
-    const { executor: agent } = await executor();
     const { desk: ada } = await desk();
     await agent.execute(mail('k-1'));
     const { id } = await only(ada, 'k-1');
@@ -148,7 +139,9 @@ describe.each(KINDS)('operators with a store in %s', (kind) => {
       code: 'INVALID_INPUT',
     });
     expect((await only(ada, 'k-1')).id).toBe(id);
-    await ada.deny(id, 'ada');
+    await ada.approve(id, 'ada', { input: { to: 'bob@corp.example' } });
+    await agent.execute(mail('k-1'));
+    expect(sent).toEqual([{ to: 'bob@corp.example' }]);
   });
 
   it("an operator can't grant calls that need approval every time", async () => {

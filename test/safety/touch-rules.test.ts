@@ -73,40 +73,8 @@ describe('a rule that denies writing *.lock', () => {
       expect(policy.decide({ id: '1', name, input }).verdict).toBe('deny');
   });
 
-  it('allows reading lock files and writing other files', async () => {
-    expect(await verdict('read_file', { path: 'package.lock' }, LOCKED)).toBe('allow');
-    expect(await verdict('list_directory', {}, LOCKED)).toBe('allow');
-    for (const path of ['package.json', 'lock', 'package.lock.md', 'package.lock/readme'])
-      expect(await verdict('write_file', { path, content: '' }, LOCKED), path).toBe('allow');
-    expect(
-      await verdict('http_request', { url: 'https://example.com/a', method: 'POST' }, LOCKED),
-    ).toBe('allow');
-    expect(await verdict('note_add', { text: 'x' }, LOCKED)).toBe('allow');
-  });
-
-  it('asks for approval if a moved or deleted folder might contain a lock file', async () => {
-    expect(await verdict('move_file', { from: 'src', to: 'lib' }, LOCKED)).toBe('confirm');
-    expect(await verdict('delete_file', { path: 'src' }, LOCKED)).toBe('confirm');
-    expect(await verdict('git_switch', { branch: 'main' }, LOCKED)).toBe('confirm');
-    expect(
-      await verdict(
-        'move_file',
-        { from: 'src', to: 'lib' },
-        { verdict: 'deny', touches: 'write:lib/' },
-      ),
-    ).toBe('deny');
-    expect(
-      await verdict(
-        'move_file',
-        { from: 'src/a', to: 'b' },
-        { verdict: 'deny', touches: 'write:src/*' },
-      ),
-    ).toBe('deny');
-  });
-
-  it("asks for approval if a tool that can write doesn't declare what it touches", async () => {
-    expect(await verdict('run_shell', { command: 'ls' }, LOCKED)).toBe('confirm');
-    expect(await verdict('run_program', { program: 'node' }, LOCKED)).toBe('confirm');
+  it("asks for approval if a tool that can write doesn't declare what it touches", () => {
+    const reads = { name: 'reads', accessMode: 'readonly' };
     const policy = policyOver(
       [
         { name: 'silent', accessMode: 'write' },
@@ -117,7 +85,7 @@ describe('a rule that denies writing *.lock', () => {
             throw new Error('no');
           },
         },
-        { name: 'reads', accessMode: 'readonly' },
+        reads,
         { name: 'undeclared' },
       ],
       { rules: [LOCKED, ALLOWED] },
@@ -127,44 +95,166 @@ describe('a rule that denies writing *.lock', () => {
         (name) => policy.decide({ id: '1', name }).verdict,
       ),
     ).toEqual(['confirm', 'confirm', 'allow', 'confirm']);
+    expect(
+      policyOver([reads], { rules: [...SECRET, ALLOWED] }).decide({ id: '1', name: 'reads' })
+        .verdict,
+    ).toBe('confirm');
     expect(policy.decide({ id: '1', name: 'silent' })).toMatchObject({
       rule: 'rule 1',
       reason: "lock files are written by their tools, and silent doesn't declare what it touches",
     });
   });
+});
 
-  it("if a deny rule might match, a later deny rule still denies the call but a later allow rule can't allow the call", async () => {
-    expect(
-      await verdict('run_shell', { command: 'ls' }, LOCKED, {
-        verdict: 'deny',
-        tools: 'run_shell',
-      }),
-    ).toBe('deny');
-    expect(
-      await verdict('run_shell', { command: 'ls' }, LOCKED, {
-        verdict: 'allow',
-        tools: 'run_shell',
-      }),
-    ).toBe('confirm');
-    expect(
-      await verdict(
-        'run_shell',
-        { command: 'ls' },
-        { verdict: 'allow', tools: 'run_shell' },
-        LOCKED,
-      ),
-    ).toBe('allow');
-  });
+const denies = (touches: string): PolicyRule => ({ verdict: 'deny', touches });
+const only = (touches: string | readonly string[]): readonly PolicyRule[] => [
+  { verdict: 'allow', touches, upTo: 'critical' },
+  { verdict: 'deny' },
+];
+const shell = (verdict: 'allow' | 'deny'): PolicyRule => ({ verdict, tools: 'run_shell' });
+const SECRET = [denies('read:secrets/')];
+const EDIT = { find: 'a', replace: 'b' };
+const LS = { command: 'ls' };
 
-  it('compares the path as written, without following symbolic links', async () => {
-    expect(
-      await verdict(
-        'write_file',
-        { path: 'link/package.lock', content: '' },
-        { verdict: 'deny', touches: 'write:file:package.lock' },
-      ),
-    ).toBe('allow');
-  });
+type Calls = readonly (readonly [tool: string, input: object])[];
+it.each<[rule: string, rules: readonly PolicyRule[], verdicts: Readonly<Record<string, Calls>>]>([
+  [
+    'denies writing *.lock covers neither reads nor other names, and asks about folders that might contain one',
+    [LOCKED],
+    {
+      allow: [
+        ['read_file', { path: 'package.lock' }],
+        ['list_directory', {}],
+        ...['package.json', 'lock', 'package.lock.md', 'package.lock/readme'].map(
+          (path) => ['write_file', { path, content: '' }] as const,
+        ),
+        ['http_request', { url: 'https://example.com/a', method: 'POST' }],
+        ['note_add', { text: 'x' }],
+      ],
+      confirm: [
+        ['move_file', { from: 'src', to: 'lib' }],
+        ['delete_file', { path: 'src' }],
+        ['git_switch', { branch: 'main' }],
+        ['run_shell', LS],
+        ['run_program', { program: 'node' }],
+      ],
+    },
+  ],
+  [
+    'denies writing to the target of a move covers the move',
+    [denies('write:lib/')],
+    { deny: [['move_file', { from: 'src', to: 'lib' }]] },
+  ],
+  [
+    'denies writing below a folder covers moving a file out of it',
+    [denies('write:src/*')],
+    { deny: [['move_file', { from: 'src/a', to: 'b' }]] },
+  ],
+  [
+    'might match is followed by a deny rule that does',
+    [LOCKED, shell('deny')],
+    { deny: [['run_shell', LS]] },
+  ],
+  [
+    'might match is not overruled by a later allow rule',
+    [LOCKED, shell('allow')],
+    { confirm: [['run_shell', LS]] },
+  ],
+  [
+    'might match is overruled by an earlier allow rule',
+    [shell('allow'), LOCKED],
+    { allow: [['run_shell', LS]] },
+  ],
+  [
+    'names a file compares the path as written, without following symbolic links',
+    [denies('write:file:package.lock')],
+    { allow: [['write_file', { path: 'link/package.lock', content: '' }]] },
+  ],
+  [
+    "denies reading a folder covers everything below it, and asks about tools that might read it or don't say",
+    SECRET,
+    {
+      deny: [
+        ...['secrets/a', './secrets/b/c', 'secrets'].map(
+          (path) => ['read_file', { path }] as const,
+        ),
+        ['list_directory', { path: 'secrets' }],
+        ['edit_file', { path: 'secrets/a', ...EDIT }],
+        ['move_file', { from: 'secrets/a', to: 'b' }],
+      ],
+      allow: [
+        ...['secretsauce', 'a/secrets', 'a'].map((path) => ['read_file', { path }] as const),
+        ['search_text', { query: 'x', path: 'src' }],
+        ['calculate', { expression: '1' }],
+      ],
+      confirm: [
+        ['search_text', { query: 'x' }],
+        ['git_log', {}],
+        ['run_shell', LS],
+      ],
+    },
+  ],
+  [
+    "denies reading files doesn't cover a repository",
+    [denies('read:file:secrets/')],
+    { allow: [['git_log', {}]] },
+  ],
+  [
+    "allows writing to a folder doesn't match calls that write elsewhere or don't declare their writes",
+    only('write:src/*'),
+    {
+      allow: [
+        ['write_file', { path: './src/a', content: '' }],
+        ['move_file', { from: 'src/a', to: 'src/b' }],
+      ],
+      deny: [
+        ['write_file', { path: 'src/../a', content: '' }],
+        ['move_file', { from: 'src/a', to: 'b' }],
+        ['git_switch', { branch: 'main' }],
+        ['run_shell', LS],
+        ['read_file', { path: 'src/a' }],
+      ],
+    },
+  ],
+  [
+    "allows reads doesn't match calls that read elsewhere or also write",
+    only('read:docs/'),
+    {
+      allow: [['read_file', { path: 'docs/a' }]],
+      deny: [
+        ['read_file', { path: 'src/a' }],
+        ['edit_file', { path: 'docs/a', ...EDIT }],
+        ['calculate', { expression: '1' }],
+      ],
+    },
+  ],
+  [
+    'allows reads and writes matches calls that do both',
+    only(['read:docs/', 'write:docs/']),
+    { allow: [['edit_file', { path: 'docs/a', ...EDIT }]] },
+  ],
+  [
+    "allows an origin doesn't match the same text in another URL",
+    only('read:https://docs.example.com/*'),
+    {
+      allow: [['fetch_url', { url: 'https://docs.example.com/a/' }]],
+      deny: [['fetch_url', { url: 'https://docs.example.com@evil.example/' }]],
+    },
+  ],
+  [
+    "allows a path doesn't match another form of the same characters",
+    only('write:caf\u00e9/*'),
+    { deny: [['write_file', { path: 'cafe\u0301/a', content: '' }]] },
+  ],
+  [
+    "allows a path doesn't match the path with a dot at the end",
+    only('write:notes'),
+    { deny: [['write_file', { path: 'notes.', content: '' }]] },
+  ],
+])('a rule that %s', async (_, rules, verdicts) => {
+  for (const [expected, calls] of Object.entries(verdicts))
+    for (const [tool, input] of calls)
+      expect(await verdict(tool, input, ...rules), JSON.stringify([tool, input])).toBe(expected);
 });
 
 const SECRETS = [
@@ -178,7 +268,7 @@ const SECRETS = [
 it.each(SECRETS)(
   'a rule for secrets/* matches %j in every bundled tool that takes a path',
   async (path) => {
-    const denies = (field: string): PolicyRule => ({
+    const within = (field: string): PolicyRule => ({
       verdict: 'deny',
       input: { [field]: 'secrets/*' },
     });
@@ -195,16 +285,16 @@ it.each(SECRETS)(
       'git_blame',
     ]) {
       const input = { path, content: '', glob: '*', query: 'x' };
-      expect(await verdict(name, input, denies('path')), name).toBe('deny');
-      expect(await verdict(name, { ...input, path: 'src/a' }, denies('path')), name).toBe('allow');
+      expect(await verdict(name, input, within('path')), name).toBe('deny');
+      expect(await verdict(name, { ...input, path: 'src/a' }, within('path')), name).toBe('allow');
     }
-    expect(await verdict('move_file', { from: path, to: 'b' }, denies('from'))).toBe('deny');
-    expect(await verdict('move_file', { from: 'b', to: path }, denies('to'))).toBe('deny');
+    expect(await verdict('move_file', { from: path, to: 'b' }, within('from'))).toBe('deny');
+    expect(await verdict('move_file', { from: 'b', to: path }, within('to'))).toBe('deny');
     for (const [name, input] of [
       ['run_shell', { command: 'ls' }],
       ['run_program', { program: 'node' }],
     ] as const)
-      expect(await verdict(name, { ...input, cwd: path }, denies('cwd')), name).toBe('deny');
+      expect(await verdict(name, { ...input, cwd: path }, within('cwd')), name).toBe('deny');
     const listed: PolicyRule = {
       verdict: 'deny',
       when: ({ input }) =>
@@ -217,38 +307,6 @@ it.each(SECRETS)(
       ).toBe('deny');
   },
 );
-
-describe('a rule that denies reading a folder', () => {
-  const SECRETS: PolicyRule = { verdict: 'deny', touches: 'read:secrets/' };
-
-  it('denies reading the folder itself and everything below it', async () => {
-    for (const path of ['secrets/a', './secrets/b/c', 'secrets'])
-      expect(await verdict('read_file', { path }, SECRETS), path).toBe('deny');
-    expect(await verdict('list_directory', { path: 'secrets' }, SECRETS)).toBe('deny');
-    expect(
-      await verdict('edit_file', { path: 'secrets/a', find: 'a', replace: 'b' }, SECRETS),
-    ).toBe('deny');
-    expect(await verdict('move_file', { from: 'secrets/a', to: 'b' }, SECRETS)).toBe('deny');
-    for (const path of ['secretsauce', 'a/secrets', 'a'])
-      expect(await verdict('read_file', { path }, SECRETS), path).toBe('allow');
-  });
-
-  it("asks for approval if a tool might also read the folder or doesn't declare what it reads", async () => {
-    expect(await verdict('search_text', { query: 'x' }, SECRETS)).toBe('confirm');
-    expect(await verdict('search_text', { query: 'x', path: 'src' }, SECRETS)).toBe('allow');
-    expect(await verdict('git_log', {}, SECRETS)).toBe('confirm');
-    expect(await verdict('git_log', {}, { verdict: 'deny', touches: 'read:file:secrets/' })).toBe(
-      'allow',
-    );
-    expect(await verdict('calculate', { expression: '1' }, SECRETS)).toBe('allow');
-    expect(await verdict('run_shell', { command: 'ls' }, SECRETS)).toBe('confirm');
-    expect(
-      policyOver([{ name: 'reads', accessMode: 'readonly' }], { rules: [SECRETS, ALLOWED] }).decide(
-        { id: '1', name: 'reads' },
-      ).verdict,
-    ).toBe('confirm');
-  });
-});
 
 const over = (touches: string, keys: readonly string[]) => {
   const rules: readonly PolicyRule[] = [{ verdict: 'deny', touches }, ALLOWED];
@@ -383,65 +441,6 @@ it('paths in patterns and keys are normalized before they are compared', () => {
   );
 });
 
-const only = (touches: string | readonly string[]) => [
-  { verdict: 'allow' as const, touches, upTo: 'critical' as const },
-  { verdict: 'deny' as const },
-];
-
-it("a rule that allows writing to a folder doesn't match calls that write elsewhere or don't declare their writes", async () => {
-  const rules = only('write:src/*');
-  expect(await verdict('write_file', { path: './src/a', content: '' }, ...rules)).toBe('allow');
-  expect(await verdict('write_file', { path: 'src/../a', content: '' }, ...rules)).toBe('deny');
-  expect(await verdict('move_file', { from: 'src/a', to: 'src/b' }, ...rules)).toBe('allow');
-  expect(await verdict('move_file', { from: 'src/a', to: 'b' }, ...rules)).toBe('deny');
-  expect(await verdict('git_switch', { branch: 'main' }, ...rules)).toBe('deny');
-  expect(await verdict('run_shell', { command: 'ls' }, ...rules)).toBe('deny');
-  expect(await verdict('read_file', { path: 'src/a' }, ...rules)).toBe('deny');
-});
-
-it("a rule that allows reads doesn't match calls that read elsewhere or also write", async () => {
-  expect(await verdict('read_file', { path: 'docs/a' }, ...only('read:docs/'))).toBe('allow');
-  expect(await verdict('read_file', { path: 'src/a' }, ...only('read:docs/'))).toBe('deny');
-  expect(
-    await verdict('edit_file', { path: 'docs/a', find: 'a', replace: 'b' }, ...only('read:docs/')),
-  ).toBe('deny');
-  expect(
-    await verdict(
-      'edit_file',
-      { path: 'docs/a', find: 'a', replace: 'b' },
-      ...only(['read:docs/', 'write:docs/']),
-    ),
-  ).toBe('allow');
-  expect(
-    await verdict(
-      'fetch_url',
-      { url: 'https://docs.example.com/a/' },
-      ...only('read:https://docs.example.com/*'),
-    ),
-  ).toBe('allow');
-  expect(
-    await verdict(
-      'fetch_url',
-      { url: 'https://docs.example.com@evil.example/' },
-      ...only('read:https://docs.example.com/*'),
-    ),
-  ).toBe('deny');
-  expect(await verdict('calculate', { expression: '1' }, ...only('read:docs/'))).toBe('deny');
-});
-
-it("a rule that allows a path doesn't match a different spelling of that path", async () => {
-  expect(
-    await verdict(
-      'write_file',
-      { path: 'cafe\u0301/a', content: '' },
-      ...only('write:caf\u00e9/*'),
-    ),
-  ).toBe('deny');
-  expect(await verdict('write_file', { path: 'notes.', content: '' }, ...only('write:notes'))).toBe(
-    'deny',
-  );
-});
-
 const verdicts = (ignoresCase: boolean, rule: PolicyRule) => {
   const files = new FileWall(root, { ignoresCase });
   const own = new ToolMetadataRegistry();
@@ -456,11 +455,10 @@ const verdicts = (ignoresCase: boolean, rule: PolicyRule) => {
 };
 
 it('a deny rule matches any case on a case-insensitive file system, but not elsewhere', () => {
-  const denying = (touches: string): PolicyRule => ({ verdict: 'deny', touches });
   expect(verdicts(true, LOCKED)).toBe('deny deny deny');
-  expect(verdicts(true, denying('write:Package.lock'))).toBe('deny deny deny');
-  expect(verdicts(false, denying('write:package.lock'))).toBe('deny confirm confirm');
-  expect(verdicts(false, denying('write:PACKAGE.LOCK'))).toBe('deny deny confirm');
+  expect(verdicts(true, denies('write:Package.lock'))).toBe('deny deny deny');
+  expect(verdicts(false, denies('write:package.lock'))).toBe('deny confirm confirm');
+  expect(verdicts(false, denies('write:PACKAGE.LOCK'))).toBe('deny deny confirm');
 });
 
 it('a lower-case allow rule matches any case on a case-insensitive file system, but only its exact case elsewhere', () => {

@@ -116,15 +116,6 @@ describe('waiting calls', () => {
     expect(await code(() => waiting.use(pending))).toBe('INVALID_APPROVAL');
   });
 
-  it('the first answer counts, and later answers are told who gave it', async () => {
-    const pending = await ask();
-    await waiting.deny(pending, { by: 'ada' });
-    await expect(waiting.approve(pending, { by: 'bob' })).rejects.toMatchObject({
-      code: 'ALREADY_RESOLVED',
-      message: expect.stringContaining('(deny, by ada)') as string,
-    });
-  });
-
   it('a record that was signed with another key is ignored', async () => {
     const pending = await approved();
     for (const key of [randomBytes(32), Uint8Array.from([0, ...KEY])]) {

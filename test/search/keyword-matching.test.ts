@@ -50,6 +50,13 @@ describe('keyword matching', () => {
     expect(finds(keyword, text)).toBe(false);
   });
 
+  it('lists the keywords in the order in which they appear in the text', () => {
+    const [result] = registryOf({
+      keywords: ['diff', 'show', 'show diff', 'git', '🔥'],
+    }).getToolsMatchingTextScored('git: show 🔥 diff, show diff, git');
+    expect(result!.matchedKeywords).toEqual(['git', 'show', 'show diff', 'diff']);
+  });
+
   it("if a whole identifier is a keyword, its parts don't match", () => {
     expect(finds('git', 'open GitHub')).toBe(true);
     expect(finds('git', 'open GitHub', ['github'])).toBe(false);

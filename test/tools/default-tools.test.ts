@@ -8,7 +8,6 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { z } from 'zod';
 import {
   AccessMode,
-  DangerLevel,
   lintTools,
   selectTools,
   ToolMetadataRegistry,
@@ -251,8 +250,3 @@ it.each(registry.getByAccessMode(AccessMode.READONLY).map(({ name }) => name))(
     expect(digestOf(root)).toBe(before);
   },
 );
-
-it('the bundled tools rate a forced push and every command line as critical', () => {
-  expect(registry.require('git_push').dangerFor!({ force: true })).toBe(DangerLevel.CRITICAL);
-  expect(registry.require('run_shell').dangerLevel).toBe(DangerLevel.CRITICAL);
-});

@@ -50,6 +50,14 @@ const READS: readonly (readonly [string, () => Promise<unknown>])[] = [
   ['git_branches', () => branches({ remote: true })],
 ];
 
+/** Runs all readonly tools, and checks that they succeed and start none of the hostile programs. */
+async function expectNoPrograms(): Promise<void> {
+  for (const [name, read] of READS) {
+    expect(await read(), name).not.toMatchObject({ status: 'error' });
+    expect(marker(), name).toBe(false);
+  }
+}
+
 /** Returns one hash of every name, kind, mode, modification time, and byte below a folder. */
 async function digest(folder: string): Promise<string> {
   const hash = createHash('sha256');
@@ -121,20 +129,14 @@ it("readonly git tools don't start programs from a hostile repository configurat
     'filter.evil.required': 'true',
   });
   expect(git('config', 'filter.e=v.clean').trim()).toBe(evil);
-  for (const [name, read] of READS) {
-    expect(await read(), name).not.toMatchObject({ status: 'error' });
-    expect(marker(), name).toBe(false);
-  }
+  await expectNoPrograms();
 });
 
 it("readonly git tools don't start programs from a hostile submodule", async () => {
   await hostileSubmodule('sub');
   git('config', 'diff.submodule', 'diff');
   git('config', 'status.submoduleSummary', 'true');
-  for (const [name, read] of READS) {
-    expect(await read(), name).not.toMatchObject({ status: 'error' });
-    expect(marker(), name).toBe(false);
-  }
+  await expectNoPrograms();
 });
 
 it("readonly git tools don't fetch missing objects in a partial clone", async () => {
@@ -206,48 +208,48 @@ const elsewhere = async () => {
 };
 
 /** Names that a model, or an attacker through the model, could pass as a revision, branch, or remote. */
-const HOSTILE_NAMES: readonly (readonly [string, string])[] = [
-  ['short option', '-p'],
-  ['option that writes a file', '--output=MARKER'],
-  ['option that writes a file, abbreviated', '--outp=MARKER'],
-  ['option that starts a differ', '--ext-diff'],
-  ['option that starts converters', '--textconv'],
-  ['option that starts a program on the other side', '--upload-pack=touch MARKER'],
-  ['option that receives', '--receive-pack=touch MARKER'],
-  ['option that executes', '--exec=touch MARKER'],
-  ['configuration', '-ccore.pager=touch MARKER'],
-  ['configuration with a blank', '-c core.pager=touch MARKER'],
-  ['files compared outside a repository', '--no-index'],
-  ['a repository elsewhere', '--git-dir=/tmp'],
-  ['end of options, then one', '-- --output=MARKER'],
-  ['pager', '-Otouch MARKER'],
-  ['contents', '--contents=/etc/passwd'],
-  ['revisions from standard input', '--stdin'],
-  ['all', '--all'],
-  ['range', 'main...main..main'],
-  ['a file of a commit', 'HEAD:a.txt'],
-  ['search through messages', ':/First'],
-  ['search from a commit', 'HEAD^{/(a+)+$}'],
-  ['transport that starts programs', 'ext::sh -c touch% MARKER'],
-  ['address', 'https://evil.example/x.git'],
-  ['address of ssh', 'git@evil.example:x'],
-  ['ssh host that is an option', 'ssh://-oProxyCommand=touch MARKER/x'],
-  ['substitution', '$(touch MARKER)'],
-  ['backticks', '`touch MARKER`'],
-  ['separator', 'main;touch MARKER'],
-  ['line break', 'main\n--output=MARKER'],
-  ['NUL', 'main\0--output=MARKER'],
-  ['blank', 'main --output=MARKER'],
-  ['refspec', '+main:main'],
-  ['deleting refspec', ':main'],
-  ['nothing', ''],
-  ['far too long', 'a'.repeat(300)],
+const HOSTILE_NAMES = [
+  '-p',
+  '--output=MARKER',
+  '--outp=MARKER',
+  '--ext-diff',
+  '--textconv',
+  '--upload-pack=touch MARKER',
+  '--receive-pack=touch MARKER',
+  '--exec=touch MARKER',
+  '-ccore.pager=touch MARKER',
+  '-c core.pager=touch MARKER',
+  '--no-index',
+  '--git-dir=/tmp',
+  '-- --output=MARKER',
+  '-Otouch MARKER',
+  '--contents=/etc/passwd',
+  '--stdin',
+  '--all',
+  'main...main..main',
+  'HEAD:a.txt',
+  ':/First',
+  'HEAD^{/(a+)+$}',
+  'ext::sh -c touch% MARKER',
+  'https://evil.example/x.git',
+  'git@evil.example:x',
+  'ssh://-oProxyCommand=touch MARKER/x',
+  '$(touch MARKER)',
+  '`touch MARKER`',
+  'main;touch MARKER',
+  'main\n--output=MARKER',
+  'main\0--output=MARKER',
+  'main --output=MARKER',
+  '+main:main',
+  ':main',
+  '',
+  'a'.repeat(300),
 ];
 
 it('git tools refuse hostile names for a revision, branch, or remote', async () => {
   git('remote', 'add', 'origin', outside);
   const before = await digest(root);
-  for (const [kind, name] of HOSTILE_NAMES) {
+  for (const name of HOSTILE_NAMES) {
     const calls = [
       () => diff({ revision: name }),
       () => log({ revision: name }),
@@ -260,8 +262,8 @@ it('git tools refuse hostile names for a revision, branch, or remote', async () 
       () => push({ branch: name }),
     ];
     for (const call of calls)
-      await expect(call(), kind).rejects.toMatchObject({ code: 'INVALID_INPUT' });
-    expect(marker(), kind).toBe(false);
+      await expect(call(), name).rejects.toMatchObject({ code: 'INVALID_INPUT' });
+    expect(marker(), name).toBe(false);
   }
   expect(await digest(root)).toBe(before);
 });

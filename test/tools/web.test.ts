@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { z } from 'zod';
-import { DangerLevel, isToolError } from '../../src/index.js';
+import { isToolError } from '../../src/index.js';
 import { runTool } from '../../src/testing.js';
 import { findDefinitions } from '../../src/tool/find-definitions.js';
 import { guardedFetch } from '../../tools/walls/guarded-fetch.js';
@@ -251,15 +251,6 @@ it('http_request truncates a long response and reports truncation', async () => 
   const url = await servePage('x'.repeat(60_000), { 'content-type': 'text/plain' });
   const answer = await new HttpRequest(local).execute({ url, method: 'GET' }, {});
   expect(answer).toMatchObject({ truncated: true, body: 'x'.repeat(50_000) });
-});
-
-it.each([
-  ['GET', DangerLevel.MEDIUM],
-  ['POST', DangerLevel.HIGH],
-  ['DELETE', DangerLevel.HIGH],
-])('http_request rates %s as %s danger', (method, danger) => {
-  const [definition] = findDefinitions(HttpRequest);
-  expect(definition?.dangerFor?.({ url: 'https://example.com', method })).toBe(danger);
 });
 
 it('http_request uses its URL as a read key, and also as a write key if the method can change something', () => {
