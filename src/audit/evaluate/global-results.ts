@@ -26,25 +26,13 @@ export function resultOfGlobal(
   node: Expression,
   env: Scope,
 ): Values | undefined {
-  const name = callee.path.at(-1) ?? '';
-  const [first = [], second = []] = args;
+  const [first = []] = args;
   const self = callee.self ?? [];
-  switch (
-    callee.pkg === 'global' ? `${callee.path.slice(-2).join('.')}` : `${callee.pkg}.${name}`
-  ) {
-    case 'CallableFunction.bind':
-    case 'Function.bind':
-      return self.map((each) => bind(each, args));
-    case 'CallableFunction.call':
-    case 'Function.call':
-      return self.flatMap((each) =>
-        evaluator.result(withSelf(each, first), args.slice(1), node, env),
-      );
-    case 'CallableFunction.apply':
-    case 'Function.apply':
-      return self.flatMap((each) =>
-        evaluator.result(withSelf(each, first), evaluator.items(second) ?? [], node, env),
-      );
+  const name =
+    callee.pkg === 'global'
+      ? callee.path.slice(-2).join('.')
+      : `${callee.pkg}.${callee.path.at(-1) ?? ''}`;
+  switch (name) {
     case 'PromiseConstructor.resolve':
       return args.length === 0 ? [NOTHING] : first;
     case 'ObjectConstructor.defineProperty':
@@ -60,31 +48,87 @@ export function resultOfGlobal(
       return first.map((each) =>
         each.is === 'object' ? { ...each, changes: [{}], changedIn: env } : each,
       );
-    case 'Promise.then':
-      return first.flatMap((each) => evaluator.result(each, [self], node, env));
     case 'Promise.catch':
     case 'Promise.finally':
       return self;
-    case 'String.toUpperCase':
-    case 'String.toLowerCase':
-    case 'String.trim':
-      return textsOf(self).map((text) =>
-        literal(text.includes(HOLE) ? HOLE : text[name as 'trim']()),
+    default:
+      return (
+        resultOfCalling(evaluator, name, self, args, node, env) ??
+        resultOfList(evaluator, name, self, first, env) ??
+        resultOfText(evaluator, name, self, args)
       );
+  }
+}
+
+/** Returns the results of functions that call other functions. */
+function resultOfCalling(
+  evaluator: Members,
+  name: string,
+  self: Values,
+  args: readonly Values[],
+  node: Expression,
+  env: Scope,
+): Values | undefined {
+  const [first = [], second = []] = args;
+  const called = (functions: Values, given: readonly Values[]) =>
+    functions.flatMap((each) => evaluator.result(each, given, node, env));
+  const withThis = () => self.map((each) => withSelf(each, first));
+  switch (name) {
+    case 'CallableFunction.bind':
+    case 'Function.bind':
+      return self.map((each) => bind(each, args));
+    case 'CallableFunction.call':
+    case 'Function.call':
+      return called(withThis(), args.slice(1));
+    case 'CallableFunction.apply':
+    case 'Function.apply':
+      return called(withThis(), evaluator.items(second) ?? []);
+    case 'Promise.then':
+      return called(first, [self]);
     case 'Array.map':
     case 'ReadonlyArray.map': {
       const items = evaluator.items(self);
-      const results = (items ?? [evaluator.elements(self)]).map((item) =>
-        first.flatMap((each) => evaluator.result(each, [item], node, env)),
-      );
+      const results = (items ?? [evaluator.elements(self)]).map((item) => called(first, [item]));
       return [listValue(items === undefined ? [[MANY], ...results] : results, env.kept)];
     }
+    default:
+      return undefined;
+  }
+}
+
+function resultOfList(
+  evaluator: Members,
+  name: string,
+  self: Values,
+  first: Values,
+  env: Scope,
+): Values | undefined {
+  switch (name) {
     case 'Array.filter':
     case 'ReadonlyArray.filter':
     case 'Array.slice':
       return [listValue([[MANY], evaluator.elements(self)], env.kept)];
     case 'ObjectConstructor.values':
       return [listValue([[MANY], first.flatMap((each) => evaluator.anyOf(each))], env.kept)];
+    default:
+      return undefined;
+  }
+}
+
+function resultOfText(
+  evaluator: Members,
+  name: string,
+  self: Values,
+  args: readonly Values[],
+): Values | undefined {
+  const [first = []] = args;
+  switch (name) {
+    case 'String.toUpperCase':
+    case 'String.toLowerCase':
+    case 'String.trim': {
+      const method = name.slice('String.'.length) as 'trim';
+      return textsOf(self).map((text) => literal(text.includes(HOLE) ? HOLE : text[method]()));
+    }
     case 'Array.join':
       return [literal(evaluator.words(self).join(args.length === 0 ? ',' : onlyText(first)))];
     case 'path.join':

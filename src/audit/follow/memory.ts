@@ -1,5 +1,12 @@
 import type { CallExpression, Expression, Node, Symbol as TsSymbol } from 'typescript';
-import { callOf, isAssignment, isDeclarationName, isUpdated, assignedTo } from '../code/code.js';
+import {
+  callOf,
+  type Code,
+  isAssignment,
+  isDeclarationName,
+  isUpdated,
+  assignedTo,
+} from '../code/code.js';
 import { ts } from '../code/typescript.js';
 import type { CallEffect } from '../effect.js';
 import { type Evaluator } from '../evaluate/evaluator.js';
@@ -97,36 +104,38 @@ function isMemo({ code }: Evaluator, target: Expression): boolean {
     (use) => use.pos < target.pos && within !== undefined && isLookup(use, within),
   );
   if (!isChecked || value === undefined) return false;
-  const parts = [...partsOf(value)];
-  return (
-    parts.some(
-      (each) => isCallOrWait(each) && !/^(?:Date\.now|new Date)\(\)$/.test(each.getText()),
-    ) && !parts.some((each) => ts.isIdentifier(each) && each.text === text)
-  );
-
-  /** Returns the nodes of an expression, and of the local values that it uses. */
-  function partsOf(node: Node, found = new Set<Node>()): ReadonlySet<Node> {
-    if (found.has(node)) return found;
-    found.add(node);
-    const local = ts.isIdentifier(node) ? code.symbolAt(node) : undefined;
-    for (const each of local === undefined ? [] : sourcesOf(local)) partsOf(each, found);
-    ts.forEachChild(node, (child) => void partsOf(child, found));
-    return found;
-  }
-
-  /** Returns what a local variable is set to. Where it's declared counts unless it gets a new value. */
-  function sourcesOf(local: TsSymbol): readonly Expression[] {
-    const initializer = local.valueDeclaration && initializerOf(local.valueDeclaration);
-    if (initializer === undefined) return [];
-    const assigned = code.assignedTo(local).flatMap((each) => each ?? initializer);
-    const isNew =
-      assigned.length > 0 && assigned.every((each) => !each.getText().includes(local.name));
-    return isNew && !assigned.includes(initializer) ? assigned : [...assigned, initializer];
-  }
+  const parts = [...partsOf(code, value)];
+  const usesItself = parts.some((each) => ts.isIdentifier(each) && each.text === text);
+  return parts.some(isWork) && !usesItself;
 }
 
-const isCallOrWait = (node: Node) =>
-  ts.isCallExpression(node) || ts.isNewExpression(node) || ts.isAwaitExpression(node);
+/** Returns the nodes of an expression, and of the local values that it uses. */
+function partsOf(code: Code, node: Node, found = new Set<Node>()): ReadonlySet<Node> {
+  if (found.has(node)) return found;
+  found.add(node);
+  const local = ts.isIdentifier(node) ? code.symbolAt(node) : undefined;
+  for (const each of local === undefined ? [] : sourcesOf(code, local)) partsOf(code, each, found);
+  ts.forEachChild(node, (child) => void partsOf(code, child, found));
+  return found;
+}
+
+/** Returns what a local variable is set to. Where it's declared counts unless it gets a new value. */
+function sourcesOf(code: Code, local: TsSymbol): readonly Expression[] {
+  const initializer = local.valueDeclaration && initializerOf(local.valueDeclaration);
+  if (initializer === undefined) return [];
+  const assigned = code.assignedTo(local).flatMap((each) => each ?? initializer);
+  const isNew =
+    assigned.length > 0 && assigned.every((each) => !each.getText().includes(local.name));
+  return isNew && !assigned.includes(initializer) ? assigned : [...assigned, initializer];
+}
+
+/** Returns true for a call, or for something that is waited for, but not for the time. */
+function isWork(node: Node): boolean {
+  const isCall = ts.isCallExpression(node) || ts.isNewExpression(node);
+  return (
+    (isCall || ts.isAwaitExpression(node)) && !/^(?:Date\.now|new Date)\(\)$/.test(node.getText())
+  );
+}
 
 /** Returns the name that stands for a variable or field: of `cache` in `cache[key]`, of `seen` in `this.seen`. */
 function nameIn(target: Expression): Node | undefined {

@@ -51,7 +51,7 @@ export function judgeTool(
     ...followed.unknowns,
   ];
   const effects = lasting(followed.effects);
-  const findings = [...liesIn(declared, effects, followed.usesKey)];
+  const findings = [...contradictionsOf(declared, effects, followed.usesKey)];
   if (findings.length === 0 && unknowns.length === 0 && isOverCautious(declared, effects))
     findings.push({
       axis: 'accessMode',
@@ -82,57 +82,91 @@ function isOverCautious({ options, isReadonly }: Declared, effects: readonly Eff
   );
 }
 
-function liesIn(
+function contradictionsOf(
   { options, isReadonly }: Declared,
   effects: readonly Effect[],
   usesKey: boolean,
 ): readonly AuditFinding[] {
-  const { dangerLevel, cacheTtlMs = 0, sideEffects = [], executionCategory: category } = options;
   const writes = effects.filter(({ access }) => access === 'write').sort(worst);
   const changes = isReadonly ? [] : writes;
+  const lies = new Contradictions(options);
+  const access = ACCESS.find((axis) => options[axis] !== undefined) ?? 'accessMode';
+  for (const effect of isReadonly ? writes : []) lies.add(access, effect);
+  lies.addDanger(changes);
+  lies.addCache(changes[0], effects);
   const network = effects.filter(({ kind }) => kind === 'network');
-  const isIn = (places: ReadonlySet<SideEffect>) =>
-    sideEffects.length > 0 && sideEffects.every((each) => places.has(each));
-  const lies: AuditFinding[] = [];
-  const check = (
+  lies.addNetwork(network);
+  lies.addPlaces(changes[0]);
+  if (options.idempotencyKey === true && !usesKey) lies.addKey(writes);
+  const isToldAlready = isReadonly && network[0]?.access === 'write';
+  if (!isToldAlready) lies.addLocal(network[0]);
+  return lies.found;
+}
+
+/** Collects the effects that contradict a tool's options. */
+class Contradictions {
+  readonly found: AuditFinding[] = [];
+  readonly #options: Declared['options'];
+
+  constructor(options: Declared['options']) {
+    this.#options = options;
+  }
+
+  /** Adds an effect, if there is one, with what it does in words. */
+  add(
     axis: keyof Declared['options'],
-    isBroken: boolean,
     effect: Effect | undefined,
     doing = effect && doingOf(effect),
-  ) => {
-    if (!isBroken || effect === undefined) return;
-    const message = `declares ${axis}: ${shown(options[axis])}, and ${doing}`;
-    lies.push({ axis, kind: 'lies', message, effect });
-  };
-
-  const access = ACCESS.find((axis) => options[axis] !== undefined) ?? 'accessMode';
-  for (const effect of isReadonly ? writes : []) check(access, true, effect);
-  const isHarmless =
-    dangerLevel !== undefined && dangerRank(dangerLevel) < dangerRank(DangerLevel.MEDIUM);
-  for (const effect of changes) {
-    const { deletes, pays, call } = effect;
-    const doing = `${pays === true ? 'moves money' : 'deletes'}: ${call}`;
-    check('dangerLevel', isHarmless && (deletes === true || pays === true), effect, doing);
+  ): void {
+    if (effect === undefined) return;
+    const message = `declares ${axis}: ${shown(this.#options[axis])}, and ${doing}`;
+    this.found.push({ axis, kind: 'lies', message, effect });
   }
-  const [write] = changes;
-  const time = write === undefined ? effects.find(({ kind }) => kind === 'time') : undefined;
-  const old = `returns the time (${time?.call}): a cached answer has an old time`;
-  check('cacheTtlMs', cacheTtlMs > 0, write);
-  check('cacheTtlMs', cacheTtlMs > 0, time, old);
-  const sent = network.find((each) => each.access === 'write');
-  check('sends', options.sends === 'nowhere', sent);
-  const read = network.find((each) => each.access === 'read');
-  check('reads', options.reads?.length === 0, read);
-  check('sideEffects', isIn(READING), write);
-  check('executionCategory', category === 'read_only' || category === 'compute', write);
-  const added = writes.find(({ call, kind }) => kind !== 'memory' && isAddition(call));
-  const unused = `never uses the key: ${added && doingOf(added)}`;
-  check('idempotencyKey', options.idempotencyKey === true && !usesKey, added, unused);
-  const places = sideEffects.filter((each) => each !== SideEffect.WRITE);
-  const isLocal = places.length > 0 && places.every((each) => LOCAL.has(each));
-  const isToldAlready = isReadonly && network[0]?.access === 'write';
-  check('sideEffects', isLocal && !isToldAlready, network[0]);
-  return lies;
+
+  addDanger(changes: readonly Effect[]): void {
+    const { dangerLevel } = this.#options;
+    if (dangerLevel === undefined || dangerRank(dangerLevel) >= dangerRank(DangerLevel.MEDIUM))
+      return;
+    for (const effect of changes) {
+      const { deletes, pays, call } = effect;
+      const doing = `${pays === true ? 'moves money' : 'deletes'}: ${call}`;
+      if (deletes === true || pays === true) this.add('dangerLevel', effect, doing);
+    }
+  }
+
+  addCache(write: Effect | undefined, effects: readonly Effect[]): void {
+    const { cacheTtlMs = 0 } = this.#options;
+    if (cacheTtlMs <= 0) return;
+    const time = write === undefined ? effects.find(({ kind }) => kind === 'time') : undefined;
+    const old = `returns the time (${time?.call}): a cached answer has an old time`;
+    this.add('cacheTtlMs', write);
+    this.add('cacheTtlMs', time, old);
+  }
+
+  addNetwork(network: readonly Effect[]): void {
+    const { sends, reads } = this.#options;
+    const first = (access: Effect['access']) => network.find((each) => each.access === access);
+    if (sends === 'nowhere') this.add('sends', first('write'));
+    if (reads?.length === 0) this.add('reads', first('read'));
+  }
+
+  addPlaces(write: Effect | undefined): void {
+    const { sideEffects = [], executionCategory: category } = this.#options;
+    if (sideEffects.length > 0 && sideEffects.every((each) => READING.has(each)))
+      this.add('sideEffects', write);
+    if (category === 'read_only' || category === 'compute') this.add('executionCategory', write);
+  }
+
+  addKey(writes: readonly Effect[]): void {
+    const added = writes.find(({ call, kind }) => kind !== 'memory' && isAddition(call));
+    this.add('idempotencyKey', added, `never uses the key: ${added && doingOf(added)}`);
+  }
+
+  addLocal(network: Effect | undefined): void {
+    const places = (this.#options.sideEffects ?? []).filter((each) => each !== SideEffect.WRITE);
+    if (places.length > 0 && places.every((each) => LOCAL.has(each)))
+      this.add('sideEffects', network);
+  }
 }
 
 /** The options that make a tool readonly. */

@@ -38,23 +38,29 @@ export function findTools(
   evaluator: Evaluator,
   isWanted: (file: SourceFile) => boolean,
 ): readonly ToolInCode[] {
-  const { code } = evaluator;
-  const named = NAMES.flatMap((name) => code.identifiersNamed(name));
-  const aliases = named.flatMap(({ parent }) =>
-    ts.isImportSpecifier(parent) ? [parent.name.text] : [],
-  );
-  const nodes = new Set([...named, ...aliases.flatMap((name) => code.identifiersNamed(name))]);
-  const uses = [...nodes].flatMap((node): readonly Use[] => {
-    const call = callOf(node);
-    const name = call && declaredName(evaluator, node);
-    return name === undefined || call === undefined ? [] : [{ name, call }];
-  });
+  const uses = usesIn(evaluator);
   const finder = new Finder(evaluator, uses);
-  const order = (tool: ToolInCode) => code.files.indexOf(tool.node.getSourceFile());
+  const { files } = evaluator.code;
+  const order = (tool: ToolInCode) => files.indexOf(tool.node.getSourceFile());
   return uses
     .filter(({ call }) => isWanted(call.getSourceFile()))
     .flatMap((use) => finder.at(use))
     .sort((a, b) => order(a) - order(b) || a.node.pos - b.node.pos);
+}
+
+/** Returns all calls that declare tools, also under other names. */
+function usesIn(evaluator: Evaluator): readonly Use[] {
+  const named = (name: string) => evaluator.code.identifiersNamed(name);
+  const own = NAMES.flatMap(named);
+  const aliases = own.flatMap(({ parent }) =>
+    ts.isImportSpecifier(parent) ? [parent.name.text] : [],
+  );
+  const nodes = new Set([...own, ...aliases.flatMap(named)]);
+  return [...nodes].flatMap((node): readonly Use[] => {
+    const call = callOf(node);
+    const name = call && declaredName(evaluator, node);
+    return name === undefined || call === undefined ? [] : [{ name, call }];
+  });
 }
 
 class Finder {
