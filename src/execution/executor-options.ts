@@ -105,8 +105,8 @@ export interface ToolExecutorOptions {
   /** The maximum number of times a conversation can repeat a call without progress. @default 4 */
   readonly maxRepeats?: number;
   /**
-   * The maximum number of cached results; 0 disables the cache. Only results of tools with
-   * `cacheTtlMs`, of at most 65,536 characters of JSON, are cached.
+   * The maximum number of cached results; 0 disables the cache. A result is cached
+   * only if its tool has `cacheTtlMs` and its JSON has at most 65,536 characters.
    * @default 1,000
    */
   readonly cacheEntries?: number;

@@ -125,7 +125,7 @@ export abstract class Members extends Activations {
     });
   }
 
-  /** Returns a member of a package's value that has no types. */
+  /** Returns a member of a value that comes from a package without types. */
   #byPath(holder: Value, name: string | undefined): Values {
     const kept = isKept(holder);
     const isAdded = holder.is === 'any' && kept && /^(?:push|unshift|splice)$/.test(name ?? '');

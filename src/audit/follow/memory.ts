@@ -74,8 +74,8 @@ export function mutationEffect(
 }
 
 /**
- * Returns true for a change that no later call can tell: of something that nothing reads, and of a
- * value that is only remembered.
+ * Returns true for a change that no later call can notice: the changed value is never read, or it
+ * only remembers a result.
  */
 function isMemo({ code }: Evaluator, target: Expression): boolean {
   const name = nameIn(target);

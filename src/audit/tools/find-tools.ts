@@ -25,7 +25,7 @@ export interface ToolInCode {
   readonly node: Node;
 }
 
-/** A call of a function that declares tools. */
+/** A call to a function that declares tools. */
 interface Use {
   readonly name: string;
   readonly call: CallExpression;

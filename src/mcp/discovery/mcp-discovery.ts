@@ -417,7 +417,7 @@ export class McpDiscovery {
 }
 
 /**
- * Answers a tool's calls with a tool of an MCP server.
+ * Forwards a tool's calls to a tool of an MCP server.
  *
  * The configuration alone decides on the server and tool, even if an argument has a name like
  * `server`. A tool isn't called if the server doesn't list it, the settings deny it, or it's

@@ -347,7 +347,8 @@ function toolSettingOf(pattern: string, data: ToolValues): McpToolSetting {
     throw refusal('Invalid settings of the server', [
       {
         path: ['tools', pattern, 'name'],
-        message: 'A name is for one tool. Replace the pattern with the name of a tool.',
+        message:
+          'Only a single tool can get a new name. Replace the pattern with the name of a tool.',
       },
     ]);
   return {

@@ -64,7 +64,7 @@ type Filters = Pick<McpSettings, 'allowTools' | 'denyTools'>;
  * starts with `mcp.` is always a full name, so that a server can't give its tool another server's
  * full name.
  *
- * @param toolName The name at the server.
+ * @param toolName The tool's name on the server.
  */
 export function isAllowed(
   toolName: string,

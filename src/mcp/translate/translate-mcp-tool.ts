@@ -28,7 +28,7 @@ export type McpTranslation =
   | {
       /** The registered name: `mcp.<server>.<tool>`. */
       readonly name: string;
-      /** The name at the server. */
+      /** The tool's name on the server. */
       readonly toolName: string;
       /** The options for `defineTool`. */
       readonly options: ToolOptions<JsonSchema, JsonSchema>;
