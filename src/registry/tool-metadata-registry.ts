@@ -528,7 +528,7 @@ export class ToolMetadataRegistry implements Iterable<ToolEntry> {
     if (outcome === 'success') this.#search.recordUse(requireText(text), entry);
   }
 
-  /** Returns the tools whose hints were written for another text than the tool has now. */
+  /** Returns the tools whose hints were written for an earlier version of their text. */
   getToolsWithStaleHints(): ReadonlySet<string> {
     return this.#answer('stale hints', () =>
       [...this].filter((entry) => this.#search.hasStaleHints(entry)).map(({ name }) => name),

@@ -99,7 +99,7 @@ export class SearchIndex {
     this.#vectors?.remove(entry);
   }
 
-  /** Returns true if the tool has hints that were written for another text. */
+  /** Returns true if the tool has hints that were written for an earlier version of its text. */
   hasStaleHints(entry: ToolEntry): boolean {
     return Object.hasOwn(this.#hints, entry.name) && isStale(this.#hints[entry.name]!.of, entry);
   }

@@ -76,7 +76,7 @@ export function textDigest({
   return digestOf({ name, description, inputJsonSchema });
 }
 
-/** Returns true if something was written for another text than the tool has now. */
+/** Returns true if something was written for an earlier version of a tool's text. */
 export function isStale(of: string | undefined, entry: ToolEntry): boolean {
   return of !== undefined && of !== textDigest(entry);
 }

@@ -25,7 +25,7 @@ export interface Unwritten {
   readonly reason: string;
 }
 
-/** Returns the tools without hints, and those whose hints were written for another text. */
+/** Returns the tools without hints, and those whose hints were written for an earlier version of their text. */
 export function toolsToEnrich(
   tools: Iterable<ToolEntry>,
   hints: CheckedHints,

@@ -176,7 +176,7 @@ function unknownNames(
   );
 }
 
-/** Returns a finding for each tool whose hints were written for another text. */
+/** Returns a finding for each tool whose hints were written for an earlier version of its text. */
 export function staleHints(registry: ToolMetadataRegistry): readonly LintFinding[] {
   return [...registry.getToolsWithStaleHints()].map((toolName) =>
     Object.freeze({
@@ -184,7 +184,7 @@ export function staleHints(registry: ToolMetadataRegistry): readonly LintFinding
       severity: CATALOGUE_RULES['stale-hints'],
       toolName,
       message:
-        "its hints were written for another text and aren't used: write them again with tooldex enrich, or remove them",
+        "its hints were written for an earlier version of its text and aren't used: write them again with tooldex enrich, or remove them",
     }),
   );
 }
