@@ -12,8 +12,8 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, describe, expect, it, onTestFinished } from 'vitest';
-import { BUNDLERS, DEADLINE_MS, ROOT } from '../programs.js';
+import { afterAll, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { BUNDLERS, ROOT } from '../programs.js';
 import { install } from './consumer.js';
 import { SURFACE } from './surface.js';
 
@@ -45,6 +45,9 @@ export async function GET() {
   return Response.json({ value, messages });
 }`;
 
+// A build that traces files takes minutes, and many on a busy machine.
+vi.setConfig({ testTimeout: 1_800_000 });
+
 const folders: string[] = [];
 afterAll(() => folders.forEach((folder) => rmSync(folder, { recursive: true, force: true })));
 function temporaryFolder(): string {
@@ -75,8 +78,7 @@ function appWith(packages: Readonly<Record<string, string>>, config: string): st
 const env = { PATH: process.env['PATH'], HOME: tmpdir(), NEXT_TELEMETRY_DISABLED: '1', CI: 'true' };
 
 async function build(cwd: string, ...args: readonly string[]): Promise<void> {
-  const deadline = { timeout: 2 * DEADLINE_MS };
-  await promisify(execFile)(process.execPath, [NEXT, 'build', ...args], { cwd, env, ...deadline });
+  await promisify(execFile)(process.execPath, [NEXT, 'build', ...args], { cwd, env });
 }
 
 /** Starts a server, which is stopped at the end of the test. @returns its address. */
