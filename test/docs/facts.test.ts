@@ -12,6 +12,7 @@ import {
 } from '../../src/interop.js';
 import { WAIT_MS } from '../../src/mcp/discovery/discovery-options.js';
 import { readMcpSettings } from '../../src/mcp.js';
+import { EVERY_OPTION } from '../tool/sample-tools.js';
 
 const page = (name: string) =>
   readFileSync(resolve(import.meta.dirname, `../../docs/${name}.md`), 'utf8');
@@ -70,4 +71,12 @@ it('docs/mcp.md quotes the default times and limits of servers', () => {
   expect(text).toContain(`for startup, in seconds (${timeoutMs / 1_000})`);
   expect(text).toContain(`fresh, in seconds (${healthCheckIntervalMs / 1_000})`);
   expect(text).toContain(`number of tools (${maxTools.toLocaleString('en')})`);
+});
+
+it('docs/options.md has a row for every option of tools', () => {
+  const [section] = page('options').split('\n## `new ToolMetadataRegistry');
+  const named = [...section!.matchAll(/^\| (`.+?`) \|/gm)].flatMap(([, cell]) =>
+    [...cell!.matchAll(/`(\w+)/g)].map(([, option]) => option!),
+  );
+  expect(Object.keys(EVERY_OPTION).filter((option) => !named.includes(option))).toEqual([]);
 });

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { z } from 'zod';
+import { mapAxes } from '../../src/tool/axes.js';
 import { leavesOf, shuffleKeys, withLeaf } from '../core/json-values.js';
 import { EVERY_VALUE as FULL, LEAST, sampleEntry, type LooseOptions } from './sample-tools.js';
 
@@ -8,10 +9,7 @@ import { EVERY_VALUE as FULL, LEAST, sampleEntry, type LooseOptions } from './sa
 function another(path: readonly (string | number)[], leaf: unknown): unknown {
   const place = path.join('.');
   const known: Readonly<Record<string, unknown>> = {
-    accessMode: 'mixed',
-    dangerLevel: 'high',
-    executionCategory: 'read_only',
-    costTier: 'high',
+    ...mapAxes((name, { values }) => Object.values(values).find((value) => value !== FULL[name])),
     'sideEffects.0': 'compute',
     'sideEffects.1': 'compute',
     'reads.0': 'untrusted',
