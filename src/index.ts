@@ -19,7 +19,7 @@ export {
   type ToolDefinition,
   type ToolEntry,
 } from './tool/tool-definition.js';
-export { toolsFromJson, toolToJson, type RestoredTools, type ToolJson } from './tool/tool-data.js';
+export { toolsFromJson, toolToJson, type ToolJson } from './tool/tool-data.js';
 export { metadataOf, type ClassToolMetadata, type ToolSource } from './tool/find-definitions.js';
 export type { ToolkitOptions, ToolMetadata } from './tool/tool-metadata.js';
 export type { InputOf, JsonSchema, StandardSchema, ToolSchema } from './tool/tool-schema.js';
@@ -42,7 +42,6 @@ export {
 export type { KeywordMatchResult } from './search/keyword-index.js';
 export type { SearchResult } from './search/search-index.js';
 export { textDigest, type ToolHints } from './search/tool-hints.js';
-export type { ToolVectors } from './search/tool-vectors.js';
 export { selectTools } from './selection/select-tools.js';
 export type { SelectionRequest } from './selection/selection-request.js';
 export type { SelectedTool, Selection } from './selection/selection.js';
@@ -72,7 +71,6 @@ export type { DecidedCall } from './execution/call-judge.js';
 export type { Clock } from './core/clock.js';
 export { planExecution, type ExecutionPlan } from './execution/plan-execution.js';
 export type { Around } from './execution/around.js';
-export type { AbandonedCall } from './execution/places.js';
 export type { TypedOutcome } from './execution/typed-outcome.js';
 export { ToolExecutor } from './execution/tool-executor.js';
 export type {

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { ToolMetadataRegistry, type ToolHints, type ToolVectors } from '../../src/index.js';
+import { ToolMetadataRegistry, type RegistryOptions, type ToolHints } from '../../src/index.js';
 import { madeUpCatalogue } from './catalogues.js';
 import { JOINTS, measureJoined } from './joined-requests.js';
 import { mean, meanScores, scoresOf } from './metrics.js';
@@ -47,7 +47,7 @@ for (const name of WITH_HINTS) {
   };
   const row = [name, ndcg(new ToolMetadataRegistry()), ndcg(new ToolMetadataRegistry({ hints }))];
   if (embed) {
-    const vectors: Record<string, ToolVectors[string]> = {};
+    const vectors: Record<string, NonNullable<RegistryOptions['vectors']>[string]> = {};
     for (const { name: tool, description } of definitions) {
       const { keywords = [], requests = [] } = hints[tool] ?? {};
       const texts = [
