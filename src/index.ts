@@ -19,9 +19,9 @@ export {
   type ToolDefinition,
   type ToolEntry,
 } from './tool/tool-definition.js';
-export { toolsFromJson, toolToJson, type ToolJson } from './tool/tool-data.js';
+export { toolsFromJson, toolToJson, type RestoredTools, type ToolJson } from './tool/tool-data.js';
 export { metadataOf, type ClassToolMetadata, type ToolSource } from './tool/find-definitions.js';
-export type { ToolkitOptions, ToolMetadata } from './tool/tool-metadata.js';
+export type { ToolMetadata } from './tool/tool-metadata.js';
 export type { InputOf, JsonSchema, StandardSchema, ToolSchema } from './tool/tool-schema.js';
 export type {
   ToolContext,
@@ -30,7 +30,7 @@ export type {
   ToolProvider,
 } from './tool/tool-options.js';
 export { defaultRegistry } from './registry/default-registry.js';
-export { lintTools, type LintFinding, type LintOptions } from './registry/lint/lint-tools.js';
+export { lintTools, type LintFinding } from './registry/lint/lint-tools.js';
 export { MatchingMetrics } from './registry/matching-metrics.js';
 export type { RegistrySummary } from './registry/registry-summary.js';
 export type { ToolFilter } from './registry/tool-filter.js';
@@ -71,6 +71,7 @@ export type { DecidedCall } from './execution/call-judge.js';
 export type { Clock } from './core/clock.js';
 export { planExecution, type ExecutionPlan } from './execution/plan-execution.js';
 export type { Around } from './execution/around.js';
+export type { AbandonedCall } from './execution/places.js';
 export type { TypedOutcome } from './execution/typed-outcome.js';
 export { ToolExecutor } from './execution/tool-executor.js';
 export type {

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { foreignSchema } from '../../src/json-schema/compile-json-schema.js';
-import { lintTools, type LintOptions } from '../../src/index.js';
+import { lintTools } from '../../src/index.js';
 import { refusal, registryOf, type LooseOptions } from '../tool/sample-tools.js';
 
 /** A tool that declares everything, so every rule accepts it. */
@@ -205,7 +205,7 @@ it('lintTools turns off single rules and changes the severity of others', () => 
     description: 'Another one',
     progressParams: ['paht'],
   });
-  const named = (options?: LintOptions) =>
+  const named = (options?: Parameters<typeof lintTools>[1]) =>
     lintTools(registry, options).map(({ rule, severity }) => `${severity} ${rule}`);
   expect(named({ rules: {} })).toEqual(named());
   expect(named()).toEqual([
