@@ -124,9 +124,11 @@ export interface RegistryOptions {
   readonly vectors?: ToolVectors;
 }
 
+const elapsed = () => performance.now();
+const DEFAULTS: RegistryOptions & { readonly now: () => number } = { now: elapsed };
 const REGISTRY_OPTIONS = once(() =>
   z.strictObject({
-    now: aFunction<() => number>().default(() => () => performance.now()),
+    now: aFunction<() => number>().default(() => elapsed),
     resolve: aFunction<ResolveInstance>(
       'a function, such as (Class) => container.get(Class)',
     ).optional(),
@@ -174,18 +176,18 @@ export class ToolMetadataRegistry implements Iterable<ToolEntry> {
   readonly #decorated = new WeakMap<ToolDefinition, string>();
   #revision = 0;
 
-  constructor(options: RegistryOptions = {}) {
+  constructor(options: RegistryOptions = DEFAULTS) {
     if (Array.isArray(options) || typeof options !== 'object' || isToolDefinition(options))
       throw invalidArgument(
         'an object with registry options',
         options,
         'Register tools afterwards: registry.registerAll([…]).',
       );
-    const { resolve, now, hints, vectors } = checkOptions(
-      REGISTRY_OPTIONS,
-      options,
-      'options of the registry',
-    );
+    // The default registry is created at load time, when creating the schema would take too long.
+    const { resolve, now, hints, vectors } =
+      options === DEFAULTS
+        ? DEFAULTS
+        : checkOptions(REGISTRY_OPTIONS, options, 'options of the registry');
     this.#resolve = resolve;
     this.#matcher = new KeywordMatcher(now);
     this.metrics = this.#matcher.metrics;
