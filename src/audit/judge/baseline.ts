@@ -40,12 +40,14 @@ export function readBaseline(data: unknown): readonly KnownLie[] {
  * identical JSON.
  */
 export function writeBaseline(tools: readonly ToolAudit[]): string {
-  const lies = new Map(
-    tools.flatMap(({ name, findings }) =>
-      liesIn(findings).map((finding) => [keyOf(lieOf(name, finding)), lieOf(name, finding)]),
-    ),
-  );
-  return `${JSON.stringify({ version: 1, lies: [...lies].sort(([a], [b]) => compareText(a, b)).map(([, lie]) => lie) }, null, 2)}\n`;
+  const lies = new Map<string, KnownLie>();
+  for (const { name, findings } of tools)
+    for (const finding of liesIn(findings)) {
+      const lie = lieOf(name, finding);
+      lies.set(keyOf(lie), lie);
+    }
+  const sorted = [...lies.keys()].sort(compareText).map((key) => lies.get(key));
+  return `${JSON.stringify({ version: 1, lies: sorted }, null, 2)}\n`;
 }
 
 /**
@@ -56,18 +58,18 @@ export function applyBaseline(
   tools: readonly ToolAudit[],
   known: readonly KnownLie[],
 ): { readonly tools: readonly ToolAudit[]; readonly gone: readonly KnownLie[] } {
-  const keys = new Map(known.map((lie) => [keyOf(lie), lie]));
-  const met = new Set<string>();
+  const keys = new Set(known.map(keyOf));
+  const gone = new Map(known.map((lie) => [keyOf(lie), lie]));
   const marked = tools.map((tool) => ({
     ...tool,
     findings: tool.findings.map((finding) => {
       const key = keyOf(lieOf(tool.name, finding));
       if (finding.kind !== 'lies' || !keys.has(key)) return finding;
-      met.add(key);
+      gone.delete(key);
       return { ...finding, known: true as const };
     }),
   }));
-  return { tools: marked, gone: [...keys].filter(([key]) => !met.has(key)).map(([, lie]) => lie) };
+  return { tools: marked, gone: [...gone.values()] };
 }
 
 /** Returns the lies that aren't in a baseline. */
