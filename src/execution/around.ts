@@ -1,6 +1,6 @@
 import { ToolError } from '../core/errors.js';
-import type { Json } from '../core/plain-data.js';
-import { isToolResult, resultLike } from '../tool/outcome.js';
+import { describeValue, type Json } from '../core/plain-data.js';
+import { asResult, changedResult, type ToolResult } from '../tool/outcome.js';
 import type { ToolEntry } from '../tool/tool-definition.js';
 import type { ToolContext } from '../tool/tool-options.js';
 
@@ -18,18 +18,20 @@ export interface AroundCall {
 }
 
 /**
- * A function that wraps a tool's work, like middleware. The function's return value replaces the
- * tool's result. See `ToolExecutor.use`.
+ * A function that wraps a tool's work, like middleware. The result that the function returns
+ * replaces the tool's result. See `ToolExecutor.use`.
  *
- * `run` starts the tool's work. A second call of `run` returns the same promise. `run` resolves to the tool's return
- * value. `ok(value)` resolves to the value, and results of `fail`, `askUser`, and `halt` are passed
- * on unchanged. `run` rejects if the tool throws.
+ * `run` starts the tool's work and resolves to its result: what the tool returned, or `ok(value)`
+ * for a plain value. A second call of `run` returns the same promise. `run` rejects if the tool
+ * throws.
  *
- * If the function returns the value from `run` unchanged, the content of `ok(value, { content })`
- * is kept. If the function returns a different value, the content is dropped. To add other content,
- * return `ok(value, { content })`.
+ * To change a value, return `ok(newValue)`, or `{ ...result, value: newValue }` to keep the content
+ * and the kind of result.
  */
-export type Around = (call: AroundCall, run: () => Promise<unknown>) => unknown;
+export type Around = (
+  call: AroundCall,
+  run: () => Promise<ToolResult>,
+) => ToolResult | Promise<ToolResult>;
 
 /**
  * The wrappers that are active at one moment. Equal ids mean identical wrappers, and 0 means that
@@ -100,33 +102,24 @@ export async function runAround(
   [around, ...inner]: readonly Around[],
   call: AroundCall,
   work: InnerWork,
-): Promise<unknown> {
-  if (around === undefined) return work.start();
+): Promise<ToolResult> {
+  if (around === undefined) return asResult(await work.start());
   const what = `The function that wraps ${call.tool.name}`;
-  let waiting = true;
-  let running: Promise<unknown> | undefined;
-  let ended:
-    | {
-        readonly value?: unknown;
-        readonly whole?: unknown;
-        readonly json?: string | undefined;
-        readonly thrown?: unknown;
-      }
-    | undefined;
-  const isOpen = () => waiting && work.isOpen();
-  const begin = async () => {
+  let hasReturned = false;
+  let running: Promise<ToolResult> | undefined;
+  let ended: { readonly thrown?: unknown } | undefined;
+  const isOpen = () => !hasReturned && work.isOpen();
+  const begin = async (): Promise<ToolResult> => {
     if (!isOpen())
       throw made(
         'INVALID_STATE',
         `${what} called run after it had returned, so nothing ran. Call run before you return.`,
       );
-    if (running !== undefined) return running;
-    running = runAround(inner, call, { ...work, isOpen }).then((whole) => {
-      const value = valueOf(whole);
-      ended = { value, whole, json: jsonOf(value) };
-      return value;
-    });
-    running.catch((thrown: unknown) => (ended = { thrown }));
+    running ??= runAround(inner, call, { ...work, isOpen });
+    running.then(
+      () => (ended = {}),
+      (thrown: unknown) => (ended = { thrown }),
+    );
     return running;
   };
   const run = () => {
@@ -135,19 +128,13 @@ export async function runAround(
     return result;
   };
   try {
-    const returned = await around(call, run);
-    if (
-      returned === undefined &&
-      (ended === undefined || 'thrown' in ended || ended.value !== undefined)
-    )
-      throw made(
-        'INVALID_RESULT',
-        `${what} returned undefined. Return the result of run(), or null if there is no value.`,
-      );
-    // If the value was modified in place, its content may no longer match.
-    if (ended !== undefined && returned === ended.value && jsonOf(returned) === ended.json)
-      return ended.whole;
-    return resultLike(ended?.value, returned);
+    const returned: unknown = await around(call, run);
+    const result = changedResult(returned);
+    if (result !== undefined) return result;
+    throw made(
+      'INVALID_RESULT',
+      `${what} must return a result, but returned ${describeValue(returned)}. Return the result of run(), or ok(value).`,
+    );
   } catch (error) {
     if (
       isAroundError(error) ||
@@ -160,7 +147,7 @@ export async function runAround(
       error,
     );
   } finally {
-    waiting = false;
+    hasReturned = true;
     if (running !== undefined && ended === undefined) work.onLeft();
   }
 }
@@ -169,16 +156,4 @@ function made(code: ToolError['code'], message: string, cause?: unknown): ToolEr
   const error = new ToolError(code, message, { cause });
   ERRORS.add(error);
   return error;
-}
-
-function valueOf(result: unknown): unknown {
-  return isToolResult(result) && result.status === 'ok' ? result.value : result;
-}
-
-function jsonOf(value: unknown): string | undefined {
-  try {
-    return JSON.stringify(value);
-  } catch {
-    return undefined; // A value that isn't JSON-serializable can't be a result.
-  }
 }

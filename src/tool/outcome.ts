@@ -136,15 +136,21 @@ export function isToolResult(value: unknown): value is ToolResult {
   return typeof value === 'object' && value !== null && Object.hasOwn(value, BRAND);
 }
 
-/**
- * Returns the value that replaces a result. A modified copy of the result has lost the result's
- * brand, so it gets the brand again. Without the brand, a copied failure would count as a success.
- */
-export function resultLike(result: unknown, standIn: unknown): unknown {
-  const isCopy =
-    isToolResult(result) &&
-    isPlainObject(standIn) &&
-    !isToolResult(standIn) &&
-    standIn['status'] === result.status;
-  return isCopy ? brand({ ...standIn } as ToolResult) : standIn;
+/** Returns what a tool returned as a result. A plain value becomes `ok(value)`. */
+export function asResult(returned: unknown): ToolResult {
+  return isToolResult(returned) ? returned : ok(returned);
 }
+
+/**
+ * Returns a result, or a changed copy of one, as a result, and `undefined` for anything else. A
+ * copy has lost the result's brand, so it gets the brand again. Without the brand, a copied failure
+ * would count as a success.
+ */
+export function changedResult(returned: unknown): ToolResult | undefined {
+  if (isToolResult(returned)) return returned;
+  return isPlainObject(returned) && STATUSES.has(returned['status'])
+    ? brand({ ...returned } as ToolResult)
+    : undefined;
+}
+
+const STATUSES = new Set<unknown>(['ok', 'error', 'ask_user', 'halt']);

@@ -10,6 +10,7 @@ import {
   ToolError,
   type Around,
   type ToolOutcome,
+  type ToolResult,
 } from '../../src/index.js';
 import { anyTool, brief, reader, settled, setup, writer } from './fixtures/executor-setup.js';
 import type { AroundCall } from '../../src/execution/around.js';
@@ -17,6 +18,9 @@ import type { AroundCall } from '../../src/execution/around.js';
 const passOn: Around = (_, run) => run();
 const hangs = () => new Promise<never>(() => undefined);
 const call = (name: string, input: unknown = {}) => ({ id: 'c1', name, input });
+/** Returns a successful result with a changed value. */
+const changed = (result: ToolResult, change: (value: string) => string) =>
+  result.status === 'ok' ? ok(change(String(result.value))) : result;
 const messageOf = (outcome: ToolOutcome) => (outcome.status === 'error' ? outcome.message : '');
 
 it("middleware gets the tool, call id, input, and context, and can't change them", async () => {
@@ -71,18 +75,18 @@ it('middleware can replace the result, which must match the output schema', asyn
   });
   const { executor } = setup([tool]);
   expect(brief(await executor.execute(call('user')))).toBe('error INVALID_RESULT');
-  executor.use(async (_, run) => ({ ...((await run()) as object), email: '***' }));
+  executor.use(async (_, run) => (await run(), ok({ email: '***' })));
   expect(brief(await executor.execute(call('user')))).toBe('ok {"email":"***"}');
-  executor.use(() => ({ email: 5 }));
+  executor.use(() => ok({ email: 5 }));
   executor.use(() => expect.unreachable('the outer function answers'));
   expect(brief(await executor.execute(call('user')))).toBe('ok {"email":"***"}');
   const { executor: other } = setup([tool]);
-  other.use(() => ({ email: 5 }));
+  other.use(() => ok({ email: 5 }));
   expect(brief(await other.execute(call('user')))).toBe('error INVALID_RESULT');
 });
 
-it.each<[string, () => unknown, unknown, string]>([
-  ['the value passed to ok()', () => ok('x'), 'x', 'ok "x"'],
+it.each<[string, () => unknown, object, string]>([
+  ['a plain value as ok(value)', () => 'x', { status: 'ok', value: 'x' }, 'ok "x"'],
   [
     'an error result',
     () => fail('no luck'),
@@ -90,14 +94,13 @@ it.each<[string, () => unknown, unknown, string]>([
     'error EXECUTION_FAILED',
   ],
   ['a halt result', () => halt('done', 1), { status: 'halt', reason: 'done' }, 'halt'],
-  ['undefined if the tool returns nothing', () => undefined, undefined, 'ok null'],
+  ['ok(undefined) if the tool returns nothing', () => undefined, ok(undefined), 'ok null'],
 ])('run() resolves to %s', async (_, execute, seen, expected) => {
   const { executor } = setup([reader('work', execute)]);
   let given: unknown = 'nothing yet';
   executor.use(async (_call, run) => (given = await run()));
   expect(brief(await executor.execute(call('work')))).toBe(expected);
-  if (typeof seen === 'object') expect(given).toMatchObject(seen as object);
-  else expect(given).toBe(seen);
+  expect(given).toMatchObject(seen);
 });
 
 it('middleware that throws after the call ends the call with an error that hides its message', async () => {
@@ -118,25 +121,41 @@ it('middleware that throws after the call ends the call with an error that hides
   expect(outcome).not.toHaveProperty('origin');
 });
 
-it('middleware that returns undefined ends the call with an error, and null is a valid value', async () => {
+it('middleware that returns no result ends the call with an error', async () => {
   const { executor } = setup([reader('work', () => 1)]);
-  const remove = executor.use(async (_, run) => void (await run()));
-  const outcome = await executor.execute(call('work'));
-  expect(outcome).toMatchObject({
+  for (const [returned, shown] of [
+    [undefined, 'undefined'],
+    ['done', '"done"'],
+    [{ email: '***' }, 'an object'],
+  ] as const) {
+    const remove = executor.use(async (_, run) => (await run(), returned) as never);
+    const outcome = await executor.execute(call('work'));
+    expect(outcome).toMatchObject({
+      status: 'error',
+      code: 'INVALID_RESULT',
+      details: { ran: true },
+    });
+    expect(messageOf(outcome)).toContain(
+      `must return a result, but returned ${shown}. Return the result of run(), or ok(value).`,
+    );
+    remove();
+  }
+});
+
+it('a changed copy of a result is the same kind of result', async () => {
+  const { executor } = setup([reader('work', () => fail('no luck with token=1'))]);
+  executor.use(async (_, run) => ({ ...(await run()), message: 'no luck' }) as ToolResult);
+  expect(await executor.execute(call('work'))).toMatchObject({
     status: 'error',
-    code: 'INVALID_RESULT',
-    details: { ran: true },
+    message: 'no luck',
+    origin: 'reported',
   });
-  expect(messageOf(outcome)).toContain('Return the result of run()');
-  remove();
-  executor.use(() => null);
-  expect(brief(await executor.execute(call('work')))).toBe('ok null');
 });
 
 it("if middleware never calls run(), the middleware's own result is returned and the tool doesn't run", async () => {
   let runs = 0;
   const { executor } = setup([reader('work', () => ++runs)]);
-  executor.use(() => 'from the archive');
+  executor.use(() => ok('from the archive'));
   expect(await executor.execute(call('work'))).toMatchObject({
     status: 'ok',
     value: 'from the archive',
@@ -149,8 +168,10 @@ it("if middleware never calls run(), the middleware's own result is returned and
 it('calling run() twice runs the tool once', async () => {
   let runs = 0;
   const { executor } = setup([reader('work', async () => (await settled(), ++runs))]);
-  executor.use(async (_, run) => Promise.all([run(), run()]));
-  expect(brief(await executor.execute(call('work')))).toBe('ok [1,1]');
+  executor.use(async (_, run) => ok(await Promise.all([run(), run()])));
+  expect(await executor.execute(call('work'))).toMatchObject({
+    value: [{ value: 1 }, { value: 1 }],
+  });
   expect(runs).toBe(1);
 });
 
@@ -169,7 +190,7 @@ it("if middleware doesn't wait for run(), the tool's signal is aborted and a too
         ),
     ),
   ]);
-  executor.use(async (_, run) => (void run(), await settled(), 'early'));
+  executor.use(async (_, run) => (void run(), await settled(), ok('early')));
   expect(await executor.execute(call('polite'))).toMatchObject({
     status: 'ok',
     value: 'early',
@@ -227,7 +248,7 @@ const cached = (work: () => unknown) => reader('read', work, { cacheTtlMs: 60_00
 it('the cache stores the result of the outermost middleware, and a cached answer skips all middleware', async () => {
   let [runs, asked] = [0, 0];
   const { executor } = setup([cached(() => ++runs)]);
-  executor.use(async (_, run) => (asked++, `redacted ${String(await run())}`));
+  executor.use(async (_, run) => (asked++, changed(await run(), (value) => `redacted ${value}`)));
   expect(await executor.execute(call('read'))).toMatchObject({
     value: 'redacted 1',
     cached: false,
@@ -242,11 +263,13 @@ it('the cache stores the result of the outermost middleware, and a cached answer
 it("a cached answer isn't reused after middleware was added or removed", async () => {
   const { executor } = setup([cached(() => 'secret')]);
   expect(brief(await executor.execute(call('read')))).toBe('ok "secret"');
-  const remove = executor.use(async (_, run) => String(await run()).replace('secret', '***'));
+  const remove = executor.use(async (_, run) =>
+    changed(await run(), (value) => value.replace('secret', '***')),
+  );
   expect(brief(await executor.execute(call('read')))).toBe('ok "***"');
   remove();
   expect(await executor.execute(call('read'))).toMatchObject({ value: 'secret', cached: true });
-  executor.use(() => 'other');
+  executor.use(() => ok('other'));
   expect(brief(await executor.execute(call('read')))).toBe('ok "other"');
 });
 
@@ -260,17 +283,16 @@ describe('result content and middleware', () => {
     return outcome.status === 'ok' ? outcome.content : outcome;
   };
 
-  it('content is kept if middleware returns the value unchanged', async () => {
+  it('content is kept if middleware passes the result on, or a copy of it', async () => {
     expect(await contentAfter(passOn)).toEqual(parts);
-    expect(await contentAfter(passOn, async (_, run) => await run(), passOn)).toEqual(parts);
+    expect(
+      await contentAfter(passOn, async (_, run) => ({ ...(await run()), value: 1 }) as ToolResult),
+    ).toEqual(parts);
   });
 
-  it('content is dropped if middleware changes the value, because the content may show what was removed', async () => {
+  it('content is dropped if middleware returns a new result', async () => {
     expect(
-      await contentAfter(async (_, run) => ({ ...((await run()) as object), secret: '…' })),
-    ).toBeUndefined();
-    expect(
-      await contentAfter(async (_, run) => Object.assign((await run()) as object, { secret: '…' })),
+      await contentAfter(async (_, run) => (await run(), ok({ secret: '…' }))),
     ).toBeUndefined();
   });
 });
