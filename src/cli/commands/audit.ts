@@ -23,7 +23,7 @@ import {
   type Options,
   type OptionValues,
 } from '../command/options.js';
-import { auditSettingsFor } from '../load/lint-settings.js';
+import { settingsFor } from '../load/settings.js';
 import { readJsonFile } from '../load/read-json.js';
 import { replaceFile } from '../load/replace-file.js';
 import { EXIT } from '../terminal/exit-codes.js';
@@ -113,7 +113,7 @@ async function updatedBaseline({ terminal, cwd, options }: AuditContext, { tools
 }
 
 async function auditCode({ cwd, options }: AuditContext): Promise<AuditReport> {
-  const settings = await auditSettingsFor(cwd);
+  const { audit: settings } = await settingsFor(cwd);
   const patterns = options.tools ?? settings.tools;
   const calls = { ...settings.known?.calls, ...knownCalls(options.known ?? []) };
   const audited = await auditFolder({

@@ -19,7 +19,7 @@ import {
   writeHints,
   type Unwritten,
 } from '../enrich/hint-writer.js';
-import { hintsFileFor } from '../load/lint-settings.js';
+import { hintsFileFor } from '../load/settings.js';
 import { withTools } from '../load/load-registry.js';
 import { replaceFile } from '../load/replace-file.js';
 import { EXIT } from '../terminal/exit-codes.js';

@@ -12,7 +12,7 @@ import {
 import { normalizeLabel } from '../../tool/metadata-schema.js';
 import { ToolError } from '../../core/errors.js';
 import { command, print } from '../command/command.js';
-import { lintRulesFor } from '../load/lint-settings.js';
+import { lintRulesFor } from '../load/settings.js';
 import { loadRegistry } from '../load/load-registry.js';
 import type { LoadedRegistry } from '../load/loaded-registry.js';
 import { flag, FORMAT_OPTIONS, listOption, TOOL_OPTIONS } from '../command/options.js';

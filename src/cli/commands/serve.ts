@@ -13,7 +13,7 @@ import { command, type Context } from '../command/command.js';
 import { connectRedis, placeOf, REDIS_OPTIONS } from '../load/connect-redis.js';
 import { KEY_OPTIONS, readApprovalKey } from '../load/approval-key.js';
 import { importContext } from '../load/import-default.js';
-import { hintsFileFor, lintRulesFor } from '../load/lint-settings.js';
+import { hintsFileFor, lintRulesFor } from '../load/settings.js';
 import { openMcpDiscovery } from '../load/load-mcp-tools.js';
 import { existingFolder, loadRegistry, placesOf, reportProblems } from '../load/load-registry.js';
 import {

@@ -16,7 +16,7 @@ import { amountOf } from '../terminal/table.js';
 import { paint, placeText, plainLine, report, type Terminal } from '../terminal/terminal.js';
 import { wrongUsage } from '../terminal/wrong-usage.js';
 import type { ResolveInstance } from '../../tool/find-definitions.js';
-import { hintsFileFor, toolPlacesFor } from './lint-settings.js';
+import { hintsFileFor, settingsFor } from './settings.js';
 import type { LoadedRegistry } from './loaded-registry.js';
 import { withProgress } from './with-progress.js';
 
@@ -170,7 +170,7 @@ async function loadHints(file: string | undefined, cwd: string): Promise<Checked
  * @throws ToolError `INVALID_ARGUMENT` if an option belongs to a place that isn't named.
  */
 export async function placesOf<O extends ToolPlaces>(options: O, cwd: string): Promise<O> {
-  const places = namesPlace(options) ? options : { ...options, ...(await toolPlacesFor(cwd)) };
+  const places = namesPlace(options) ? options : { ...options, ...(await settingsFor(cwd)).places };
   const { baseUrl, auth, persona, openapi, manifests, tools, mcp } = places;
   const needs = (option: string, others: string) =>
     wrongUsage(`${option} only works with ${others}.`);
