@@ -1,7 +1,5 @@
-import { existsSync, statSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { join, relative, resolve } from 'node:path';
-import { glob } from 'tinyglobby';
-import { withSlashes } from '../../host/shown-path.js';
 import { doingOf, wayOf } from '../../audit/effect.js';
 import { auditFolder, type AuditReport } from '../../audit/judge/audit-tools.js';
 import {
@@ -14,6 +12,7 @@ import {
 import type { ToolAudit, Judgement } from '../../audit/judge/judge-tool.js';
 import type { AuditKnowledge } from '../../audit/known/known-calls.js';
 import { ToolError } from '../../core/errors.js';
+import { filesOf } from '../../load/load-tools.js';
 import { command, print, type Context } from '../command/command.js';
 import {
   flag,
@@ -114,11 +113,11 @@ async function updatedBaseline({ terminal, cwd, options }: AuditContext, { tools
 
 async function auditCode({ cwd, options }: AuditContext): Promise<AuditReport> {
   const { audit: settings } = await settingsFor(cwd);
-  const patterns = options.tools ?? settings.tools;
+  const patterns = options.tools ?? settings.tools ?? [];
   const calls = { ...settings.known?.calls, ...knownCalls(options.known ?? []) };
   const audited = await auditFolder({
     root: cwd,
-    entries: patterns === undefined ? [] : await filesOf(patterns, cwd),
+    entries: await allFiles(patterns, cwd),
     known: { ...settings.known, calls },
   });
   if (audited.tools.length > 0 || audited.skipped.length > 0) return audited;
@@ -128,42 +127,31 @@ async function auditCode({ cwd, options }: AuditContext): Promise<AuditReport> {
   );
 }
 
-const CODE = '**/*.{ts,tsx,mts,cts,js,jsx,mjs,cjs}';
-const IGNORED = ['**/node_modules/**', '**/*.d.{ts,mts,cts}'];
-
 /** Returns the files that paths, folders and globs stand for. */
-async function filesOf(patterns: readonly string[], cwd: string): Promise<readonly string[]> {
-  const found = await Promise.all(
-    patterns.map(async (pattern) => {
-      const path = resolve(cwd, pattern);
-      const isFolder = existsSync(path) && statSync(path).isDirectory();
-      if (existsSync(path) && !isFolder) return [path];
-      const files = await glob(isFolder ? CODE : withSlashes(pattern), {
-        cwd: isFolder ? path : cwd,
-        ignore: IGNORED,
-        absolute: true,
-      });
-      if (files.length === 0)
-        throw wrongUsage(
-          `No file matches ${JSON.stringify(pattern)}. Pass a file, a folder or a glob.`,
-        );
-      return files;
-    }),
-  );
-  return [...new Set(found.flat())].sort();
+async function allFiles(patterns: readonly string[], cwd: string): Promise<readonly string[]> {
+  const found = new Set<string>();
+  for (const pattern of patterns) {
+    const files = await filesOf(pattern, cwd);
+    if (files.length === 0)
+      throw wrongUsage(
+        `No file matches ${JSON.stringify(pattern)}. Pass a file, a folder or a glob.`,
+      );
+    for (const file of files) found.add(file);
+  }
+  return [...found].sort();
 }
 
 function knownCalls(pairs: readonly string[]): NonNullable<AuditKnowledge['calls']> {
-  return Object.fromEntries(
-    pairs.map((pair) => {
-      const [, call, effect] = /^(.+)=(read|write|none)$/.exec(pair) ?? [];
-      if (call === undefined)
-        throw wrongUsage(
-          `Expected --known to be call=read, call=write or call=none, got ${JSON.stringify(pair)}.`,
-        );
-      return [call, effect as 'read' | 'write' | 'none'];
-    }),
-  );
+  const calls: Record<string, 'read' | 'write' | 'none'> = {};
+  for (const pair of pairs) {
+    const [, call, effect] = /^(.+)=(read|write|none)$/.exec(pair) ?? [];
+    if (call === undefined)
+      throw wrongUsage(
+        `Expected --known to be call=read, call=write or call=none, got ${JSON.stringify(pair)}.`,
+      );
+    calls[call] = effect as 'read' | 'write' | 'none';
+  }
+  return calls;
 }
 
 const STYLES: Readonly<Record<Judgement, Style>> = {
@@ -222,31 +210,24 @@ function annotationsOf(
   { name, at, findings, unknowns, verdict }: ToolAudit,
   folder: string,
 ): readonly string[] {
-  const place = (where: string) => {
-    const [, file, line] = /^(.*?):(\d+)/.exec(where) ?? [];
-    return file === undefined ? {} : { file: plainLine(join(folder, file)), line: Number(line) };
-  };
-  const found = findings
-    .filter(({ known }) => known !== true)
-    .map(({ kind, message, effect }) => {
-      const way = effect === undefined ? '' : `\n${plainLine(wayOf(effect))}`;
-      return annotation(
-        kind === 'lies' ? 'error' : 'warning',
-        'audit',
-        plainLine(`${name} ${message}`) + way,
-        place(effect?.at ?? at),
-      );
-    });
-  const blocked = verdict === 'unknown' ? unknowns.slice(0, 1) : [];
-  return [
-    ...found,
-    ...blocked.map(({ call, at: where }) =>
-      annotation(
-        'warning',
-        'audit',
-        plainLine(`${name} is unknown: ${call} was not followed`),
-        place(where),
-      ),
-    ),
-  ];
+  const lines: string[] = [];
+  for (const { kind, message, effect, known } of findings) {
+    if (known) continue;
+    const way = effect === undefined ? '' : `\n${plainLine(wayOf(effect))}`;
+    const severity = kind === 'lies' ? 'error' : 'warning';
+    const text = plainLine(`${name} ${message}`) + way;
+    lines.push(annotation(severity, 'audit', text, placeIn(folder, effect?.at ?? at)));
+  }
+  const [first] = unknowns;
+  if (verdict === 'unknown' && first !== undefined) {
+    const text = plainLine(`${name} is unknown: ${first.call} was not followed`);
+    lines.push(annotation('warning', 'audit', text, placeIn(folder, first.at)));
+  }
+  return lines;
+}
+
+/** Returns the place of code, such as `src/tools.ts:14`, for an annotation. */
+function placeIn(folder: string, where: string) {
+  const [, file, line] = /^(.*?):(\d+)/.exec(where) ?? [];
+  return file === undefined ? {} : { file: plainLine(join(folder, file)), line: Number(line) };
 }

@@ -10,8 +10,13 @@ import { MemoryStateStore } from '../../state/memory-state-store.js';
 import type { RedisStateStore } from '../../state/redis/redis-state-store.js';
 import type { StateStore } from '../../state/state-store.js';
 import { command, type Context } from '../command/command.js';
-import { connectRedis, placeOf, REDIS_OPTIONS } from '../load/connect-redis.js';
-import { KEY_OPTIONS, readApprovalKey } from '../load/approval-key.js';
+import {
+  connectRedis,
+  KEY_OPTIONS,
+  placeOf,
+  readApprovalKey,
+  REDIS_OPTIONS,
+} from '../load/connect-redis.js';
 import { importContext } from '../load/import-default.js';
 import { hintsFileFor, lintRulesFor } from '../load/settings.js';
 import { openMcpDiscovery } from '../load/load-mcp-tools.js';

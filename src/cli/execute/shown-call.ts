@@ -29,7 +29,7 @@ export interface ConfirmableCall extends Pick<PendingApproval, 'preview' | 'noPr
  * the preview, and all arguments.
  */
 export function callLines(
-  terminal: Terminal,
+  terminal: Pick<Terminal, 'columns'>,
   call: ConfirmableCall,
   whole = false,
 ): readonly string[] {
@@ -74,7 +74,7 @@ export function pendingLines(
   return [head(note), ...lines.map((line) => INDENT + line)];
 }
 
-function widthOf({ columns }: Terminal): number {
+function widthOf({ columns }: Pick<Terminal, 'columns'>): number {
   return Math.min(columns, MAX_COLUMNS) - INDENT.length;
 }
 

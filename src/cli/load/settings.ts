@@ -16,9 +16,7 @@ const FILE = 'tooldex.config.json';
 
 /** Returns the schema of a settings file. Places are relative to its folder, which is relative to `cwd`. */
 function schemaIn(folder: string) {
-  const place = z
-    .string()
-    .transform((path) => (/^https?:/.test(path) ? path : join(folder, path)));
+  const place = z.string().transform((path) => (/^https?:/.test(path) ? path : join(folder, path)));
   return z
     .strictObject({
       tools: z.union([place.transform((one) => [one]), z.array(place)]).optional(),
@@ -52,7 +50,8 @@ export async function settingsFor(cwd: string): Promise<z.output<ReturnType<type
     const text = await readFile(path, 'utf8').catch(() => undefined);
     if (text !== undefined) return settingsIn(text, withSlashes(relative(cwd, path)));
     // In a linked work tree, `.git` is a file.
-    if (folder === dirname(folder) || existsSync(join(folder, '.git'))) return settingsIn('{}', FILE);
+    if (folder === dirname(folder) || existsSync(join(folder, '.git')))
+      return settingsIn('{}', FILE);
   }
 }
 
