@@ -16,6 +16,7 @@ import { amountOf } from '../terminal/table.js';
 import { paint, placeText, plainLine, report, type Terminal } from '../terminal/terminal.js';
 import { wrongUsage } from '../terminal/wrong-usage.js';
 import type { ResolveInstance } from '../../tool/find-definitions.js';
+import type { ToolDefinition, ToolEntry } from '../../tool/tool-definition.js';
 import { hintsFileFor, settingsFor } from './settings.js';
 import type { LoadedRegistry } from './loaded-registry.js';
 import { withProgress } from './with-progress.js';
@@ -38,6 +39,8 @@ interface LoadChoice {
    * tools are loaded if the user names no others.
    */
   readonly bundled?: 'only' | 'never';
+  /** Reads the hints, which change only the order of search results. @default true */
+  readonly isRanked?: boolean;
 }
 
 type LoadContext = Pick<Context<ToolPlaces>, 'terminal' | 'cwd' | 'imports' | 'options'>;
@@ -87,11 +90,11 @@ export function reportProblems(terminal: Terminal, problems: readonly LoadProble
  */
 export async function loadRegistry(
   { terminal, cwd, imports, options }: LoadContext,
-  { everyone = false, onElicit, resolve, bundled }: LoadChoice = {},
+  { everyone = false, onElicit, resolve, bundled, isRanked = true }: LoadChoice = {},
 ): Promise<LoadedRegistry> {
   const places = bundled === 'only' ? options : await placesOf(options, cwd);
   const { tools, manifests, mcp, openapi, root } = places;
-  const hints = await loadHints(options.hints, cwd);
+  const hints = isRanked ? await loadHints(options.hints, cwd) : undefined;
   if (!namesPlace(places)) {
     if (bundled !== 'never') return bundledTools(hints, root, cwd);
     throw wrongUsage(
@@ -122,7 +125,7 @@ export async function loadRegistry(
   return { ...loaded, ...described, problems, fileOf, discovery, close: () => discovery.close() };
 }
 
-function emptyRegistry(hints: CheckedHints) {
+function emptyRegistry(hints: CheckedHints = {}) {
   return {
     registry: new ToolMetadataRegistry({ hints }),
     problems: [] as LoadProblem[],
@@ -147,12 +150,12 @@ function addTools(
 }
 
 async function bundledTools(
-  own: CheckedHints,
+  own: CheckedHints | undefined,
   root: string | undefined,
   cwd: string,
 ): Promise<LoadedRegistry> {
   const { createDefaultTools, defaultToolHints } = await import('../../../tools/index.js');
-  const loaded = emptyRegistry({ ...defaultToolHints, ...own } as CheckedHints);
+  const loaded = emptyRegistry(own && ({ ...defaultToolHints, ...own } as CheckedHints));
   const folder = root === undefined ? cwd : existingFolder('--root', root, cwd);
   loaded.registry.registerAll(createDefaultTools({ root: folder }));
   return loaded;
@@ -224,21 +227,26 @@ async function manifestTools(
   assertPersona(persona, capabilities.personas);
   const shown = (file: string) => withSlashes(relative(cwd, resolve(root, file))) || '.';
   const all = capabilities.tools();
-  const problems = capabilities.findings
-    .filter(({ severity }) => severity === 'error')
-    .map((finding) => manifestProblem(finding, shown));
+  const problems: LoadProblem[] = [];
+  for (const finding of capabilities.findings)
+    if (finding.severity === 'error') problems.push(manifestProblem(finding, shown));
   if (everyone && persona === undefined) return { ...ofEveryone(all, shown), problems };
   const view = capabilities.registryFor(persona);
-  const isSeen = ({ name, entry }: CapabilityTool) =>
-    view.get(name)?.definition === entry.definition;
-  const left = all.filter((tool) => !isSeen(tool) && (tool.owner !== null || !view.has(tool.name)));
-  return {
-    tools: [...view].map(({ definition }) => definition),
-    fileOf: new Map(all.filter(isSeen).map(({ name, source }) => [name, shown(source)])),
-    owned: new Map(),
-    problems,
-    ...(left.length > 0 && { leftOut: leftOutText(left) }),
-  };
+  const left: CapabilityTool[] = [];
+  const fileOf = new Map<string, string>();
+  for (const tool of all) {
+    const { name, entry, owner, source } = tool;
+    const seen = view.get(name);
+    if (seen?.definition === entry.definition) fileOf.set(name, shown(source));
+    else if (owner !== null || seen === undefined) left.push(tool);
+  }
+  const tools = definitionsOf(view);
+  const leftOut = left.length > 0 && { leftOut: leftOutText(left) };
+  return { tools, fileOf, owned: new Map(), problems, ...leftOut };
+}
+
+function definitionsOf(registry: Iterable<ToolEntry>): readonly ToolDefinition[] {
+  return [...registry].map(({ definition }) => definition);
 }
 
 function assertPersona(persona: string | undefined, known: readonly string[]): void {
@@ -268,7 +276,7 @@ function ofEveryone(all: readonly CapabilityTool[], shown: (file: string) => str
     fileOf.set(prefix + name, shown(source));
     if (owner !== null) owned.set(prefix + name, { persona: owner, name });
   }
-  return { tools: [...registry].map(({ definition }) => definition), fileOf, owned };
+  return { tools: definitionsOf(registry), fileOf, owned };
 }
 
 /** Describes the tools that only other personas have. */
