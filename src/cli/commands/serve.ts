@@ -75,7 +75,7 @@ const OPTIONS = {
     },
   ),
   ...REDIS_OPTIONS,
-  ...KEY_OPTIONS,
+  approvalKeyFile: { ...KEY_OPTIONS.approvalKeyFile, needs: ['redis'] },
   webhook: textOption(
     '<url>',
     'the address to tell when a call waits for a person (experimental)',
@@ -93,7 +93,9 @@ const OPTIONS = {
       needs: ['webhook'],
     },
   ),
-  allowApprove: flag('let operators answer waiting calls', { needs: ['tokenFile'] }),
+  allowApprove: flag('let operators answer waiting calls', {
+    needs: ['tokenFile', 'approvalKeyFile'],
+  }),
   allowRun: flag('let operators try tools', { needs: ['tokenFile'] }),
   context: textOption(
     '<module>',
@@ -120,17 +122,11 @@ export const commands = {
     notes:
       '\nThe default port is 4780. Manifests and MCP servers are watched. Each request selects its persona: /tools?persona=Atlas.',
     run: async (context) => {
-      const { approvalKeyFile, allowApprove, redis, webhook, webhookSecret } = context.options;
-      if (approvalKeyFile !== undefined && redis === undefined)
-        throw wrongUsage(
-          "--approval-key-file only works with the agents' Redis. Pass it with --redis or TOOLDEX_REDIS_URL.",
-        );
+      const { webhook, webhookSecret } = context.options;
       if (webhook !== undefined && webhookSecret === undefined)
         throw wrongUsage(
           'Expected a secret for --webhook, got none. Set TOOLDEX_WEBHOOK_SECRET, for example to the output of: openssl rand -hex 32',
         );
-      if (allowApprove && approvalKeyFile === undefined)
-        throw wrongUsage('--allow-approve only works with --approval-key-file.');
       const closing: Closing = [];
       try {
         const options = await placesOf(context.options, context.cwd);
