@@ -26,7 +26,7 @@ import { settingsFor } from '../load/settings.js';
 import { readJsonFile } from '../load/read-json.js';
 import { replaceFile } from '../load/replace-file.js';
 import { EXIT } from '../terminal/exit-codes.js';
-import { amountOf, countsOf, table } from '../terminal/table.js';
+import { amountOf, countsOf, table, type Row } from '../terminal/table.js';
 import {
   annotation,
   paint,
@@ -165,24 +165,11 @@ function* reportLines(
   terminal: Terminal,
   { tools, blocking, skipped, subject }: AuditReport,
 ): Generator<string> {
-  const sorted = (Object.keys(STYLES) as Judgement[]).flatMap((verdict) =>
-    tools.filter((tool) => tool.verdict === verdict),
-  );
-  const rows = sorted.map((tool) => ({
-    VERDICT: [tool.verdict, STYLES[tool.verdict]] as const,
-    TOOL: tool.name,
-    DECLARES: tool.declared.accessMode ?? (tool.declared.sideEffects ?? []).join(', '),
-    DOES: doesOf(tool),
-  }));
-  yield `${table(terminal, rows)}\n`;
-  for (const { name, findings } of sorted) {
-    const lies = liesIn(findings);
-    if (lies.length > 0) yield paint('bold', plainLine(name));
-    for (const lie of lies) {
-      yield `  ${plainLine(`${lie.known ? 'known: ' : ''}${lie.message}`)}`;
-      if (lie.effect !== undefined) yield paint('dim', `    ${plainLine(wayOf(lie.effect))}`);
-    }
-  }
+  const sorted: ToolAudit[] = [];
+  for (const verdict of Object.keys(STYLES))
+    sorted.push(...tools.filter((tool) => tool.verdict === verdict));
+  yield `${table(terminal, sorted.map(auditRow))}\n`;
+  for (const tool of sorted) yield* lieLines(tool);
   for (const { call, tools: count } of blocking.slice(0, MOST_BLOCKING))
     yield plainLine(
       `${call} blocks ${amountOf(count, 'tool')}. If you know what it does, add it to known.`,
@@ -193,6 +180,27 @@ function* reportLines(
   yield `${mark} ${plainLine(subject.name)}: ${amountOf(tools.length, 'tool')}, ${counts}`;
 }
 const MOST_BLOCKING = 10;
+
+function auditRow(tool: ToolAudit): Row {
+  const { verdict, name, declared } = tool;
+  const declares = declared.accessMode ?? (declared.sideEffects ?? []).join(', ');
+  return {
+    VERDICT: [verdict, STYLES[verdict]],
+    TOOL: name,
+    DECLARES: declares,
+    DOES: doesOf(tool),
+  };
+}
+
+/** Returns the lies of a tool, with the path to the call that proves each. */
+function* lieLines({ name, findings }: ToolAudit): Generator<string> {
+  const lies = liesIn(findings);
+  if (lies.length > 0) yield paint('bold', plainLine(name));
+  for (const { known, message, effect } of lies) {
+    yield `  ${plainLine(`${known ? 'known: ' : ''}${message}`)}`;
+    if (effect !== undefined) yield paint('dim', `    ${plainLine(wayOf(effect))}`);
+  }
+}
 
 /** Describes what decides a verdict. */
 function doesOf({ effects, findings, unknowns, verdict }: ToolAudit): string {

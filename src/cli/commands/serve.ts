@@ -20,7 +20,13 @@ import {
 import { importContext } from '../load/import-default.js';
 import { hintsFileFor, lintRulesFor } from '../load/settings.js';
 import { openMcpDiscovery } from '../load/load-mcp-tools.js';
-import { existingFolder, loadRegistry, placesOf, reportProblems } from '../load/load-registry.js';
+import {
+  definitionsOf,
+  existingFolder,
+  loadRegistry,
+  placesOf,
+  reportProblems,
+} from '../load/load-registry.js';
 import {
   amount,
   flag,
@@ -141,7 +147,7 @@ export const commands = {
 /** Serves the catalogue until the user presses Ctrl-C. */
 async function serveCatalogue(context: ServeContext, closing: Closing): Promise<void> {
   const { terminal, cwd, options } = context;
-  const { tools, manifests, mcp, openapi, baseUrl, auth, redis, json } = options;
+  const { manifests, mcp, openapi, tools, redis } = options;
   const lintRules = await lintRulesFor(cwd);
   const shared = redis === undefined ? undefined : await connectRedis(redis, options.redisPrefix);
   const health = shared && (await healthIn(shared, context, closing));
@@ -149,14 +155,17 @@ async function serveCatalogue(context: ServeContext, closing: Closing): Promise<
   const isOnlyCode = manifests === undefined && mcp === undefined;
   const code =
     isOnlyCode || tools !== undefined || openapi !== undefined
-      ? await loadRegistry({ ...context, options: { tools, openapi, baseUrl, auth, json } })
+      ? await loadRegistry({
+          ...context,
+          options: { ...options, manifests: undefined, mcp: undefined },
+        })
       : undefined;
   reportProblems(terminal, code?.problems ?? []);
   const discovery = mcp === undefined ? undefined : await openMcpDiscovery(context);
   closing.push(() => discovery?.close());
   const hints = await hintsFileFor(options.hints, cwd);
   const capabilities = await CapabilityRegistry.load({
-    tools: [...(code?.registry ?? [])].map(({ definition }) => definition),
+    tools: definitionsOf(code?.registry ?? []),
     env: process.env,
     ...(existsSync(hints) && { hints }),
     ...given({ root, sources: discovery?.sources(), health }),
@@ -178,24 +187,23 @@ async function serveCatalogue(context: ServeContext, closing: Closing): Promise<
       ),
     ),
   );
-  const counts = {
-    url: running.url,
-    tools: capabilities.tools().length,
-    problems: capabilities.findings.length,
-  };
-  const facts = [
-    amountOf(counts.tools, 'tool'),
-    counts.problems === 0
-      ? 'no problems'
-      : `${amountOf(counts.problems, 'problem')} in files and sources`,
-    ...(redis === undefined ? [] : [`health from Redis at ${placeOf(redis)}`]),
-  ];
-  terminal.out(
-    json
-      ? JSON.stringify(counts)
-      : `${paint('bold', counts.url)}  ${facts.join(', ')}; stop with Ctrl-C`,
-  );
+  terminal.out(listeningText(running.url, capabilities, options));
   await interruptible(terminal, whenAborted);
+}
+
+/** Tells where the catalogue is served, and what is in it. */
+function listeningText(
+  url: string,
+  capabilities: CapabilityRegistry,
+  { redis, json }: ServeContext['options'],
+): string {
+  const tools = capabilities.tools().length;
+  const problems = capabilities.findings.length;
+  if (json) return JSON.stringify({ url, tools, problems });
+  const found =
+    problems === 0 ? 'no problems' : `${amountOf(problems, 'problem')} in files and sources`;
+  const health = redis === undefined ? '' : `, health from Redis at ${placeOf(redis)}`;
+  return `${paint('bold', url)}  ${amountOf(tools, 'tool')}, ${found}${health}; stop with Ctrl-C`;
 }
 
 /**
@@ -255,7 +263,7 @@ async function operatorsOf(
   const registry = new ToolMetadataRegistry();
   const follow = () => {
     for (const { name } of [...registry]) registry.unregister(name);
-    registry.registerAll([...capabilities.registryFor()].map(({ definition }) => definition));
+    registry.registerAll(definitionsOf(capabilities.registryFor()));
   };
   follow();
   const executor = new ToolExecutor({ registry, store, ...given({ approvalKey }) });

@@ -245,7 +245,7 @@ async function manifestTools(
   return { tools, fileOf, owned: new Map(), problems, ...leftOut };
 }
 
-function definitionsOf(registry: Iterable<ToolEntry>): readonly ToolDefinition[] {
+export function definitionsOf(registry: Iterable<ToolEntry>): readonly ToolDefinition[] {
   return [...registry].map(({ definition }) => definition);
 }
 
