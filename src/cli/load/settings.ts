@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { dirname, join, relative, resolve } from 'node:path';
 import { z } from 'zod';
 import { withSlashes } from '../../host/shown-path.js';
-import { knowledge } from '../../audit/known/known-calls.js';
+import type { AuditKnowledge } from '../../audit/known/known-calls.js';
 import { isToolError } from '../../core/errors.js';
 import { checkOptions } from '../../core/options.js';
 import { HINTS_FILE } from '../../registry/read-hints.js';
@@ -24,8 +24,12 @@ function schemaIn(folder: string) {
       mcp: place.optional(),
       openapi: place.optional(),
       lint: z.strictObject({ rules: z.record(z.string(), z.unknown()).optional() }).default({}),
+      // The audit checks its knowledge itself, so that other commands don't load the audit.
       audit: z
-        .strictObject({ tools: z.array(z.string()).optional(), known: knowledge.optional() })
+        .strictObject({
+          tools: z.array(z.string()).optional(),
+          known: z.custom<AuditKnowledge>().optional(),
+        })
         .default({}),
     })
     .transform(({ lint, audit, ...places }) => ({
