@@ -6,6 +6,7 @@ import type { CapabilityTool } from '../../capability/state/capability-items.js'
 import { ToolError } from '../../core/errors.js';
 import type { LoadedTools, LoadProblem } from '../../load/load-tools.js';
 import type { OnElicit } from '../../mcp/connection/elicitation.js';
+import type { McpDiscovery } from '../../mcp/discovery/mcp-discovery.js';
 import { readHints } from '../../registry/read-hints.js';
 import { ToolMetadataRegistry } from '../../registry/tool-metadata-registry.js';
 import type { CheckedHints } from '../../search/tool-hints.js';
@@ -18,8 +19,26 @@ import { wrongUsage } from '../terminal/wrong-usage.js';
 import type { ResolveInstance } from '../../tool/find-definitions.js';
 import type { ToolDefinition, ToolEntry } from '../../tool/tool-definition.js';
 import { hintsFileFor, settingsFor } from './settings.js';
-import type { LoadedRegistry } from './loaded-registry.js';
 import { withProgress } from './with-progress.js';
+
+/** The tools that a command works on. */
+export interface LoadedRegistry extends Pick<LoadedTools, 'problems' | 'fileOf'> {
+  readonly registry: ToolMetadataRegistry;
+  /**
+   * Describes the tools in the manifests that only other personas have: their number, and the
+   * personas' names.
+   */
+  readonly leftOut?: string;
+  /**
+   * The persona of each tool that only one persona has, and the tool's name in that persona's
+   * manifest.
+   */
+  readonly owned: ReadonlyMap<string, { readonly persona: string; readonly name: string }>;
+  /** The MCP servers that tools come from. The registry follows them. */
+  readonly discovery?: McpDiscovery;
+  /** Closes the tools' connections. */
+  readonly close: () => Promise<void>;
+}
 
 interface LoadChoice {
   /**
