@@ -1,10 +1,10 @@
 #!/usr/bin/env node
 import { EXIT } from './terminal/exit-codes.js';
 import { reportError, runCli } from './run-cli.js';
-import { processTerminal } from './terminal/terminal.js';
+import { ProcessTerminal } from './terminal/terminal.js';
 
 const args = process.argv.slice(2);
-const terminal = processTerminal(process);
+const terminal = new ProcessTerminal();
 // Hides secrets on the command line, because other users can list processes.
 if (args.some((each) => /^--(?:token|redis)(?:=|$)/.test(each))) process.title = 'tooldex';
 let importing: string | undefined;

@@ -213,7 +213,7 @@ const SOURCES = '**/*.{ts,mts,cts,js,mjs,cjs}';
 const GLOB = { absolute: true, ignore: IGNORED, expandDirectories: false };
 
 /** Returns the files that match a path, folder, or glob, relative to `cwd` and sorted. */
-async function filesOf(pattern: string, cwd: string): Promise<readonly string[]> {
+export async function filesOf(pattern: string, cwd: string): Promise<readonly string[]> {
   const path = resolve(cwd, pattern);
   const status = await stat(path).catch(() => undefined);
   let files = [path];

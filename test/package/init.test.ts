@@ -91,29 +91,6 @@ describe('tooldex init', () => {
     },
   );
 
-  it('adds the config line that vite 8 needs for decorators or explains where to add it, and adds nothing for vite 7 or legacy decorators', () => {
-    const manifest = { devDependencies: { vitest: '*', typescript: '*' } };
-    const line = 'oxc: { decorator: { legacy: true } }';
-    const fresh = project(manifest);
-    init(fresh);
-    expect(readFileSync(fresh.path('vitest.config.ts'), 'utf8')).toContain(line);
-    const configured = project(manifest);
-    writeFileSync(configured.path('vite.config.ts'), 'export default {};');
-    expect(init(configured).stdout).toContain(`add ${line} to vite.config.ts`);
-    const older = project(manifest);
-    mkdirSync(older.path('node_modules/vite'), { recursive: true });
-    writeFileSync(older.path('node_modules/vite/package.json'), '{"version":"7.3.8"}');
-    const legacy = project(manifest);
-    writeFileSync(
-      legacy.path('tsconfig.json'),
-      '{"compilerOptions":{"experimentalDecorators": true}}',
-    );
-    for (const each of [configured, older, legacy]) {
-      init(each);
-      expect(existsSync(each.path('vitest.config.ts'))).toBe(false);
-    }
-  });
-
   it('starts with the command that creates package.json if there is none', () => {
     const consumer = new Consumer();
     consumers.push(consumer);

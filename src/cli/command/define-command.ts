@@ -15,7 +15,7 @@ export function defineCommand(program: Program, { options, examples, notes = '' 
   program.addHelpText('after', `\nExamples:\n${lines.join('\n')}${notes && `\n${notes}`}`);
   for (const [name, option] of Object.entries(options) as [string, Option][]) {
     const { value = '', help, choices, many, default: usual, alone, env, excludes = [] } = option;
-    const needs = option.needs?.map(flagOf).join(' or ');
+    const needs = option.needs && namesOf(option.needs);
     const list = many === 'commas' ? '; repeat, or separate with commas' : '';
     const about = `${needs === undefined ? '' : `with ${needs}: `}${help}${list}`;
     const defined = new ProgramOption(`${flagOf(name)} ${value}`.trim(), about).conflicts([
@@ -54,18 +54,24 @@ function valueOf({ choices, many, read = (text) => text }: Option, given: string
 
 /**
  * Returns the values for a table of options. @throws ToolError `INVALID_ARGUMENT` if an option is
- * used without another option that it needs.
+ * used without the options that it needs. Those may also come from the environment.
  */
 export function optionValuesOf(
   program: Program,
   options: Options,
 ): Readonly<Record<string, unknown>> {
   const given = program.opts<Record<string, unknown>>();
-  const isGiven = (name: string) => program.getOptionValueSource(name) === 'cli';
-  const values = Object.entries(options).map(([name, option]) => {
-    if (isGiven(name) && option.needs?.some(isGiven) === false)
-      throw wrongUsage(`${flagOf(name)} only works with ${option.needs.map(flagOf).join(' or ')}.`);
-    return [name, given[name] ?? option.default];
-  });
-  return Object.fromEntries(values) as Readonly<Record<string, unknown>>;
+  const values: Record<string, unknown> = {};
+  for (const [name, option] of Object.entries(options)) {
+    const isUsed = program.getOptionValueSource(name) === 'cli';
+    const missing = isUsed && option.needs?.some((needed) => !given[needed]);
+    if (missing)
+      throw wrongUsage(`${flagOf(name)} only works with ${namesOf(option.needs ?? [])}.`);
+    values[name] = given[name] ?? option.default;
+  }
+  return values;
+}
+
+function namesOf(options: readonly string[]): string {
+  return options.map(flagOf).join(' and ');
 }

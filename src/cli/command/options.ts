@@ -28,7 +28,7 @@ export interface Option<T = unknown> {
   readonly alone?: T;
   /** The environment variable that supplies the value if the option isn't given. */
   readonly env?: string;
-  /** The option requires at least one of these options. */
+  /** The option requires these options. */
   readonly needs?: readonly string[];
   /** The option can't be used together with any of these options. */
   readonly excludes?: readonly string[];

@@ -1,7 +1,5 @@
-import { existsSync, statSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { join, relative, resolve } from 'node:path';
-import { glob } from 'tinyglobby';
-import { withSlashes } from '../../host/shown-path.js';
 import { doingOf, wayOf } from '../../audit/effect.js';
 import { auditFolder, type AuditReport } from '../../audit/judge/audit-tools.js';
 import {
@@ -14,6 +12,7 @@ import {
 import type { ToolAudit, Judgement } from '../../audit/judge/judge-tool.js';
 import type { AuditKnowledge } from '../../audit/known/known-calls.js';
 import { ToolError } from '../../core/errors.js';
+import { filesOf } from '../../load/load-tools.js';
 import { command, print, type Context } from '../command/command.js';
 import {
   flag,
@@ -23,11 +22,11 @@ import {
   type Options,
   type OptionValues,
 } from '../command/options.js';
-import { auditSettingsFor } from '../load/lint-settings.js';
+import { settingsFor } from '../load/settings.js';
 import { readJsonFile } from '../load/read-json.js';
 import { replaceFile } from '../load/replace-file.js';
 import { EXIT } from '../terminal/exit-codes.js';
-import { amountOf, countsOf, table } from '../terminal/table.js';
+import { amountOf, countsOf, table, type Row } from '../terminal/table.js';
 import {
   annotation,
   paint,
@@ -113,12 +112,12 @@ async function updatedBaseline({ terminal, cwd, options }: AuditContext, { tools
 }
 
 async function auditCode({ cwd, options }: AuditContext): Promise<AuditReport> {
-  const settings = await auditSettingsFor(cwd);
-  const patterns = options.tools ?? settings.tools;
+  const { audit: settings } = await settingsFor(cwd);
+  const patterns = options.tools ?? settings.tools ?? [];
   const calls = { ...settings.known?.calls, ...knownCalls(options.known ?? []) };
   const audited = await auditFolder({
     root: cwd,
-    entries: patterns === undefined ? [] : await filesOf(patterns, cwd),
+    entries: await allFiles(patterns, cwd),
     known: { ...settings.known, calls },
   });
   if (audited.tools.length > 0 || audited.skipped.length > 0) return audited;
@@ -128,42 +127,31 @@ async function auditCode({ cwd, options }: AuditContext): Promise<AuditReport> {
   );
 }
 
-const CODE = '**/*.{ts,tsx,mts,cts,js,jsx,mjs,cjs}';
-const IGNORED = ['**/node_modules/**', '**/*.d.{ts,mts,cts}'];
-
 /** Returns the files that paths, folders and globs stand for. */
-async function filesOf(patterns: readonly string[], cwd: string): Promise<readonly string[]> {
-  const found = await Promise.all(
-    patterns.map(async (pattern) => {
-      const path = resolve(cwd, pattern);
-      const isFolder = existsSync(path) && statSync(path).isDirectory();
-      if (existsSync(path) && !isFolder) return [path];
-      const files = await glob(isFolder ? CODE : withSlashes(pattern), {
-        cwd: isFolder ? path : cwd,
-        ignore: IGNORED,
-        absolute: true,
-      });
-      if (files.length === 0)
-        throw wrongUsage(
-          `No file matches ${JSON.stringify(pattern)}. Pass a file, a folder or a glob.`,
-        );
-      return files;
-    }),
-  );
-  return [...new Set(found.flat())].sort();
+async function allFiles(patterns: readonly string[], cwd: string): Promise<readonly string[]> {
+  const found = new Set<string>();
+  for (const pattern of patterns) {
+    const files = await filesOf(pattern, cwd);
+    if (files.length === 0)
+      throw wrongUsage(
+        `No file matches ${JSON.stringify(pattern)}. Pass a file, a folder or a glob.`,
+      );
+    for (const file of files) found.add(file);
+  }
+  return [...found].sort();
 }
 
 function knownCalls(pairs: readonly string[]): NonNullable<AuditKnowledge['calls']> {
-  return Object.fromEntries(
-    pairs.map((pair) => {
-      const [, call, effect] = /^(.+)=(read|write|none)$/.exec(pair) ?? [];
-      if (call === undefined)
-        throw wrongUsage(
-          `Expected --known to be call=read, call=write or call=none, got ${JSON.stringify(pair)}.`,
-        );
-      return [call, effect as 'read' | 'write' | 'none'];
-    }),
-  );
+  const calls: Record<string, 'read' | 'write' | 'none'> = {};
+  for (const pair of pairs) {
+    const [, call, effect] = /^(.+)=(read|write|none)$/.exec(pair) ?? [];
+    if (call === undefined)
+      throw wrongUsage(
+        `Expected --known to be call=read, call=write or call=none, got ${JSON.stringify(pair)}.`,
+      );
+    calls[call] = effect as 'read' | 'write' | 'none';
+  }
+  return calls;
 }
 
 const STYLES: Readonly<Record<Judgement, Style>> = {
@@ -177,24 +165,11 @@ function* reportLines(
   terminal: Terminal,
   { tools, blocking, skipped, subject }: AuditReport,
 ): Generator<string> {
-  const sorted = (Object.keys(STYLES) as Judgement[]).flatMap((verdict) =>
-    tools.filter((tool) => tool.verdict === verdict),
-  );
-  const rows = sorted.map((tool) => ({
-    VERDICT: [tool.verdict, STYLES[tool.verdict]] as const,
-    TOOL: tool.name,
-    DECLARES: tool.declared.accessMode ?? (tool.declared.sideEffects ?? []).join(', '),
-    DOES: doesOf(tool),
-  }));
-  yield `${table(terminal, rows)}\n`;
-  for (const { name, findings } of sorted) {
-    const lies = liesIn(findings);
-    if (lies.length > 0) yield paint('bold', plainLine(name));
-    for (const lie of lies) {
-      yield `  ${plainLine(`${lie.known ? 'known: ' : ''}${lie.message}`)}`;
-      if (lie.effect !== undefined) yield paint('dim', `    ${plainLine(wayOf(lie.effect))}`);
-    }
-  }
+  const sorted: ToolAudit[] = [];
+  for (const verdict of Object.keys(STYLES))
+    sorted.push(...tools.filter((tool) => tool.verdict === verdict));
+  yield `${table(terminal, sorted.map(auditRow))}\n`;
+  for (const tool of sorted) yield* lieLines(tool);
   for (const { call, tools: count } of blocking.slice(0, MOST_BLOCKING))
     yield plainLine(
       `${call} blocks ${amountOf(count, 'tool')}. If you know what it does, add it to known.`,
@@ -205,6 +180,27 @@ function* reportLines(
   yield `${mark} ${plainLine(subject.name)}: ${amountOf(tools.length, 'tool')}, ${counts}`;
 }
 const MOST_BLOCKING = 10;
+
+function auditRow(tool: ToolAudit): Row {
+  const { verdict, name, declared } = tool;
+  const declares = declared.accessMode ?? (declared.sideEffects ?? []).join(', ');
+  return {
+    VERDICT: [verdict, STYLES[verdict]],
+    TOOL: name,
+    DECLARES: declares,
+    DOES: doesOf(tool),
+  };
+}
+
+/** Returns the lies of a tool, with the path to the call that proves each. */
+function* lieLines({ name, findings }: ToolAudit): Generator<string> {
+  const lies = liesIn(findings);
+  if (lies.length > 0) yield paint('bold', plainLine(name));
+  for (const { known, message, effect } of lies) {
+    yield `  ${plainLine(`${known ? 'known: ' : ''}${message}`)}`;
+    if (effect !== undefined) yield paint('dim', `    ${plainLine(wayOf(effect))}`);
+  }
+}
 
 /** Describes what decides a verdict. */
 function doesOf({ effects, findings, unknowns, verdict }: ToolAudit): string {
@@ -222,31 +218,24 @@ function annotationsOf(
   { name, at, findings, unknowns, verdict }: ToolAudit,
   folder: string,
 ): readonly string[] {
-  const place = (where: string) => {
-    const [, file, line] = /^(.*?):(\d+)/.exec(where) ?? [];
-    return file === undefined ? {} : { file: plainLine(join(folder, file)), line: Number(line) };
-  };
-  const found = findings
-    .filter(({ known }) => known !== true)
-    .map(({ kind, message, effect }) => {
-      const way = effect === undefined ? '' : `\n${plainLine(wayOf(effect))}`;
-      return annotation(
-        kind === 'lies' ? 'error' : 'warning',
-        'audit',
-        plainLine(`${name} ${message}`) + way,
-        place(effect?.at ?? at),
-      );
-    });
-  const blocked = verdict === 'unknown' ? unknowns.slice(0, 1) : [];
-  return [
-    ...found,
-    ...blocked.map(({ call, at: where }) =>
-      annotation(
-        'warning',
-        'audit',
-        plainLine(`${name} is unknown: ${call} was not followed`),
-        place(where),
-      ),
-    ),
-  ];
+  const lines: string[] = [];
+  for (const { kind, message, effect, known } of findings) {
+    if (known) continue;
+    const way = effect === undefined ? '' : `\n${plainLine(wayOf(effect))}`;
+    const severity = kind === 'lies' ? 'error' : 'warning';
+    const text = plainLine(`${name} ${message}`) + way;
+    lines.push(annotation(severity, 'audit', text, placeIn(folder, effect?.at ?? at)));
+  }
+  const [first] = unknowns;
+  if (verdict === 'unknown' && first !== undefined) {
+    const text = plainLine(`${name} is unknown: ${first.call} was not followed`);
+    lines.push(annotation('warning', 'audit', text, placeIn(folder, first.at)));
+  }
+  return lines;
+}
+
+/** Returns the place of code, such as `src/tools.ts:14`, for an annotation. */
+function placeIn(folder: string, where: string) {
+  const [, file, line] = /^(.*?):(\d+)/.exec(where) ?? [];
+  return file === undefined ? {} : { file: plainLine(join(folder, file)), line: Number(line) };
 }

@@ -2,8 +2,7 @@ import { derivedSetsOf } from '../../registry/derived-sets.js';
 import { entryToJson } from '../../tool/tool-data.js';
 import type { ToolEntry } from '../../tool/tool-definition.js';
 import { command, print } from '../command/command.js';
-import { withTools } from '../load/load-registry.js';
-import type { LoadedRegistry } from '../load/loaded-registry.js';
+import { withTools, type LoadedRegistry } from '../load/load-registry.js';
 import type { RegistrySummary } from '../../registry/registry-summary.js';
 import { FILTER_OPTIONS, filterOf, flag, TOOL_OPTIONS } from '../command/options.js';
 import { axisRow, factsOf, isInferred } from '../terminal/axis-row.js';
@@ -45,21 +44,49 @@ function* statsLines(
   { tools, unavailable, revision: _, ...axes }: RegistrySummary,
 ): Generator<string> {
   yield `${paint('bold', amountOf(tools, 'tool'))}, ${unavailable} unavailable\n`;
-  yield table(
-    terminal,
-    Object.entries(axes).map(([axis, counts]) => ({
-      AXIS: [
-        axis
-          .replace(/^by/, '')
-          .replace(/\B[A-Z]/g, ' $&')
-          .toLowerCase(),
-        'dim',
-      ],
-      TOOLS: Object.entries<number>(counts)
-        .map(([value, count]) => `${axis === 'byPriority' ? value.toLowerCase() : value}:${count}`)
-        .join(' '),
-    })),
-  );
+  const rows: Row[] = [];
+  for (const [axis, counts] of Object.entries(axes)) {
+    const name = axis.replace(/^by/, '').replace(/\B[A-Z]/g, ' $&');
+    const parts: string[] = [];
+    for (const [value, count] of Object.entries<number>(counts))
+      parts.push(`${axis === 'byPriority' ? value.toLowerCase() : value}:${count}`);
+    rows.push({ AXIS: [name.toLowerCase(), 'dim'], TOOLS: parts.join(' ') });
+  }
+  yield table(terminal, rows);
+}
+
+/** Returns the tools, one per line. */
+function* listLines(
+  terminal: Terminal,
+  loaded: LoadedRegistry,
+  entries: readonly ToolEntry[],
+): Generator<string> {
+  const rows = entries.map((entry) => ({ ...axisRow(entry), ...personaCell(loaded, entry.name) }));
+  yield table(terminal, rows, ['COST', 'EXECUTION', 'PRIORITY']);
+  const isInferring = entries.some(({ inferred }) => inferred.length > 0);
+  const note = isInferring ? '; * inferred, not declared' : '';
+  yield paint('dim', `\n${entries.length} of ${amountOf(loaded.registry.size, 'tool')}${note}`);
+}
+
+/** Returns everything about a tool. */
+function* shownLines(
+  { columns }: Terminal,
+  { registry, fileOf, owned }: LoadedRegistry,
+  entry: ToolEntry,
+): Generator<string> {
+  const { name, version = '', description, inputJsonSchema } = entry;
+  const own = owned.get(name);
+  const of = own === undefined ? '' : ` of ${plainLine(own.persona)}`;
+  yield `${paint('bold', name)}  ${version}${of}`.trimEnd();
+  yield* wrapWords(plainLine(description), columns);
+  yield '';
+  const facts = allFactsOf(entry, fileOf.get(name), [...registry.getConflictingTools(name)]);
+  for (const [label, text] of Object.entries(facts)) {
+    const lines = wrapWords(plainLine(text), columns - FACT_MARGIN);
+    const shown = lines.join(`\n${' '.repeat(FACT_MARGIN)}`);
+    if (text !== '') yield paint('dim', label.padEnd(FACT_MARGIN)) + shown;
+  }
+  yield `\n${paint('dim', 'input')}\n${plainJson(inputJsonSchema, 2)}`;
 }
 
 export const commands = {
@@ -76,28 +103,16 @@ export const commands = {
       'list --stats',
     ],
     run: (context) =>
-      withTools(context, { everyone: true }, (loaded) => {
+      withTools(context, { everyone: true, isRanked: false }, (loaded) => {
+        const { terminal, options } = context;
         const { registry, owned } = loaded;
-        if (context.options.stats) {
+        if (options.stats) {
           const summary = registry.summary();
-          print(context, summary, () => statsLines(context.terminal, summary));
-          return;
+          return print(context, summary, () => statsLines(terminal, summary));
         }
-        const entries = registry.filter(filterOf(context.options));
+        const entries = registry.filter(filterOf(options));
         const data = entries.map((entry) => ({ ...entryToJson(entry), ...owned.get(entry.name) }));
-        print(context, data, function* () {
-          yield table(
-            context.terminal,
-            entries.map((entry) => ({
-              ...axisRow(entry),
-              ...personaCell(loaded, entry.name),
-            })),
-            ['COST', 'EXECUTION', 'PRIORITY'],
-          );
-          const isInferring = entries.some(({ inferred }) => inferred.length > 0);
-          const note = isInferring ? '; * inferred, not declared' : '';
-          yield paint('dim', `\n${entries.length} of ${amountOf(registry.size, 'tool')}${note}`);
-        });
+        return print(context, data, () => listLines(terminal, loaded, entries));
       }),
   }),
 
@@ -105,26 +120,12 @@ export const commands = {
     options: TOOL_OPTIONS,
     examples: ['show git_diff', 'show read_file --json'],
     run: (context) =>
-      withTools(context, { everyone: true }, ({ registry, fileOf, owned }) => {
-        const { terminal, words } = context;
-        const entry = registry.require(words[0]!);
-        const { name, version = '', description, inputJsonSchema } = entry;
-        const own = owned.get(name);
-        print(context, { ...entryToJson(entry), ...own }, function* () {
-          const of = own === undefined ? '' : ` of ${plainLine(own.persona)}`;
-          yield `${paint('bold', name)}  ${version}${of}`.trimEnd();
-          yield* wrapWords(plainLine(description), terminal.columns);
-          yield '';
-          const facts = allFactsOf(entry, fileOf.get(name), [
-            ...registry.getConflictingTools(name),
-          ]);
-          for (const [label, text] of Object.entries(facts)) {
-            const lines = wrapWords(plainLine(text), terminal.columns - FACT_MARGIN);
-            const shown = lines.join(`\n${' '.repeat(FACT_MARGIN)}`);
-            if (text !== '') yield paint('dim', label.padEnd(FACT_MARGIN)) + shown;
-          }
-          yield `\n${paint('dim', 'input')}\n${plainJson(inputJsonSchema, 2)}`;
-        });
+      withTools(context, { everyone: true, isRanked: false }, (loaded) => {
+        const entry = loaded.registry.require(context.words[0]!);
+        const own = loaded.owned.get(entry.name);
+        print(context, { ...entryToJson(entry), ...own }, () =>
+          shownLines(context.terminal, loaded, entry),
+        );
       }),
   }),
 };

@@ -19,7 +19,7 @@ import {
   writeHints,
   type Unwritten,
 } from '../enrich/hint-writer.js';
-import { hintsFileFor } from '../load/lint-settings.js';
+import { hintsFileFor } from '../load/settings.js';
 import { withTools } from '../load/load-registry.js';
 import { replaceFile } from '../load/replace-file.js';
 import { EXIT } from '../terminal/exit-codes.js';
@@ -67,32 +67,36 @@ async function enrich(context: EnrichContext, tools: readonly ToolEntry[]): Prom
   const waiting = toolsToEnrich(tools, hints);
   if (!options.check && !options.dryRun && waiting.length > 0)
     return writeAll(context, waiting, hints, file);
-  const batches = batchesOf(waiting);
-  const names = waiting.map(({ name }) => name);
-  const isNamed = (name: string) => Object.hasOwn(hints, name);
-  const existing = new Set(tools.map(({ name }) => name));
-  const plan = {
-    missing: names.filter((name) => !isNamed(name)),
-    stale: names.filter(isNamed),
-    unused: Object.keys(hints).filter((name) => !existing.has(name)),
-    requests: batches.length,
-    estimatedTokens: batches.reduce((sum, batch) => sum + tokensOf(batch), 0),
-  };
-  print(context, plan, function* () {
-    if (waiting.length === 0) yield 'Every tool has hints.';
-    yield* named(plan.missing, 'tool', 'without hints');
-    yield* named(plan.stale, 'tool', 'changed since the hints were written');
-    yield* named(plan.unused, 'hint', 'for unknown tools');
-    if (options.dryRun)
-      yield `${amountOf(plan.requests, 'request')}, about ${plan.estimatedTokens} tokens`;
-  });
+  const plan = planOf(tools, waiting, hints);
+  print(context, plan, () => planLines(plan, waiting.length === 0, options.dryRun));
   return options.check && waiting.length > 0 ? EXIT.findings : EXIT.ok;
 }
 
-function named(names: readonly string[], noun: string, situation: string): readonly string[] {
-  return names.length === 0
-    ? []
-    : [`${amountOf(names.length, noun)} ${situation}: ${names.join(', ')}`];
+type Plan = ReturnType<typeof planOf>;
+
+/** Says which hints are missing, stale or unused, and what writing the missing ones costs. */
+function planOf(tools: readonly ToolEntry[], waiting: readonly ToolEntry[], hints: CheckedHints) {
+  const missing: string[] = [];
+  const stale: string[] = [];
+  for (const { name } of waiting) (Object.hasOwn(hints, name) ? stale : missing).push(name);
+  const existing = new Set(tools.map(({ name }) => name));
+  const unused = Object.keys(hints).filter((name) => !existing.has(name));
+  const batches = batchesOf(waiting);
+  let estimatedTokens = 0;
+  for (const batch of batches) estimatedTokens += tokensOf(batch);
+  return { missing, stale, unused, requests: batches.length, estimatedTokens };
+}
+
+function* planLines(plan: Plan, isDone: boolean, isDryRun: boolean): Generator<string> {
+  if (isDone) yield 'Every tool has hints.';
+  yield* named(plan.missing, 'tool', 'without hints');
+  yield* named(plan.stale, 'tool', 'changed since the hints were written');
+  yield* named(plan.unused, 'hint', 'for unknown tools');
+  if (isDryRun) yield `${amountOf(plan.requests, 'request')}, about ${plan.estimatedTokens} tokens`;
+}
+
+function* named(names: readonly string[], noun: string, situation: string): Generator<string> {
+  if (names.length > 0) yield `${amountOf(names.length, noun)} ${situation}: ${names.join(', ')}`;
 }
 
 /** Writes the file after each answer, so that a run that was interrupted goes on where it stopped. */
@@ -116,8 +120,11 @@ async function writeAll(
     done += batch.length;
     report(terminal, 'dim', 'asked for', `${done} of ${amountOf(waiting.length, 'tool')}`);
   }
-  for (const { toolName, reason } of unwritten) report(terminal, 'red', toolName, reason);
-  const failed = new Set(unwritten.map(({ toolName }) => toolName));
+  const failed = new Set<string>();
+  for (const { toolName, reason } of unwritten) {
+    report(terminal, 'red', toolName, reason);
+    failed.add(toolName);
+  }
   const names = waiting.map(({ name }) => name).filter((name) => !failed.has(name));
   print(context, { written: names, unwritten }, () => [
     `Wrote the hints of ${names.length} of ${amountOf(waiting.length, 'tool')} to ${options.hints ?? HINTS_FILE}. Read them before you commit the file.`,

@@ -1,4 +1,5 @@
-import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { command, print } from '../command/command.js';
 import { flag } from '../command/options.js';
@@ -54,11 +55,6 @@ interface Project {
   /** True if the project's `.js` and `.ts` files are ES modules. */
   readonly modules: boolean;
   readonly runner: 'vitest' | 'jest' | 'node:test';
-  /**
-   * The vitest configuration, if vitest compiles TypeScript with vite 8, which doesn't compile
-   * standard decorators. `config` is the existing configuration.
-   */
-  readonly vitest8?: { readonly config: string | undefined };
   /** Packages that the files need but `package.json` doesn't list. */
   readonly missing: readonly string[];
   /** Packages that only tests and commands need. */
@@ -76,30 +72,15 @@ async function projectAt(cwd: string): Promise<Project> {
   const { type } = manifest;
   const { dependencies, devDependencies } = manifest as Readonly<Record<string, object>>;
   const packages = new Set(Object.keys({ ...dependencies, ...devDependencies }));
-  const files = await readdir(cwd);
-  const typescript = packages.has('typescript') || files.includes('tsconfig.json');
+  const typescript = packages.has('typescript') || existsSync(join(cwd, 'tsconfig.json'));
   const runner = packages.has('vitest') ? 'vitest' : packages.has('jest') ? 'jest' : 'node:test';
-  const tsconfig = await textAt(join(cwd, 'tsconfig.json'));
-  const isLegacy = /"experimentalDecorators"\s*:\s*true/.test(tsconfig ?? '');
-  const vite = objectIn(await textAt(join(cwd, 'node_modules/vite/package.json')))['version'];
-  const config = files.find((name) => /^vite(?:st)?\.config\.[cm]?[jt]s$/.test(name));
-  const written = config && (await textAt(join(cwd, config)));
-  const needsLine =
-    typescript &&
-    runner === 'vitest' &&
-    !isLegacy &&
-    !written?.includes('decorator') &&
-    !(parseInt(vite as string) < 8);
-  const missingDev = [
-    ...(typescript ? ['tsx'] : []),
-    ...(typescript && runner === 'jest' ? ['@jest/globals'] : []),
-  ];
+  const missingDev = typescript ? ['tsx'] : [];
+  if (typescript && runner === 'jest') missingDev.push('@jest/globals');
   return {
     exists: text !== undefined,
     typescript,
     modules: type === 'module',
     runner,
-    ...(needsLine && { vitest8: { config } }),
     missing: ['tooldex', 'zod'].filter((name) => !packages.has(name)),
     missingDev: missingDev.filter((name) => !packages.has(name)),
   };
@@ -114,16 +95,13 @@ function objectIn(text: string | undefined): Readonly<Record<string, unknown>> {
   }
 }
 
-/** The option that makes vite 8 compile decorators. */
-const DECORATORS = 'oxc: { decorator: { legacy: true } }';
-
 function filesFor(project: Project): readonly NewFile[] {
-  const { typescript, modules, vitest8 } = project;
+  const { typescript, modules } = project;
   const extension = typescript ? 'ts' : 'js';
   // TypeScript code always uses `import`.
   const isModule = typescript || modules;
   const code = (text: string) => (isModule ? text : asCommonJs(text));
-  const files = [
+  return [
     {
       path: `tools/word-count.${extension}`,
       text: code(toolFor(isModule ? 'export const wordCount =' : 'exports.wordCount =')),
@@ -134,12 +112,6 @@ function filesFor(project: Project): readonly NewFile[] {
       text: '{\n  // The files with your tools. Commands use them if you pass no --tools.\n  "tools": ["tools"],\n  // The severity of individual rules of `tooldex lint`: "off", "warning" or "error".\n  "lint": { "rules": {} }\n}\n',
     },
   ];
-  if (vitest8 !== undefined && vitest8.config === undefined)
-    files.push({
-      path: 'vitest.config.ts',
-      text: `import { defineConfig } from 'vitest/config';\n\n// Without this line, vite 8 leaves decorators in the code, and importing a class with a decorator is a SyntaxError.\nexport default defineConfig({ ${DECORATORS} });\n`,
-    });
-  return files;
 }
 
 const toolFor = (
@@ -186,7 +158,7 @@ function asCommonJs(text: string): string {
 }
 
 function nextSteps(project: Project): readonly string[] {
-  const { exists, typescript, modules, runner, vitest8, missing, missingDev } = project;
+  const { exists, typescript, modules, runner, missing, missingDev } = project;
   const extension = typescript ? 'ts' : 'js';
   const jest = modules
     ? 'node --experimental-vm-modules node_modules/jest/bin/jest.js'
@@ -200,7 +172,6 @@ function nextSteps(project: Project): readonly string[] {
     !exists && 'npm init -y',
     missing.length > 0 && `npm install ${missing.join(' ')}`,
     missingDev.length > 0 && `npm install --save-dev ${missingDev.join(' ')}`,
-    vitest8?.config !== undefined && `add ${DECORATORS} to ${vitest8.config}, for decorators`,
     `${run} tools/word-count.test.${extension}`,
     'npx tooldex list',
     'npx tooldex lint',

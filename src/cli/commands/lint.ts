@@ -12,9 +12,8 @@ import {
 import { normalizeLabel } from '../../tool/metadata-schema.js';
 import { ToolError } from '../../core/errors.js';
 import { command, print } from '../command/command.js';
-import { lintRulesFor } from '../load/lint-settings.js';
-import { loadRegistry } from '../load/load-registry.js';
-import type { LoadedRegistry } from '../load/loaded-registry.js';
+import { lintRulesFor } from '../load/settings.js';
+import { loadRegistry, type LoadedRegistry } from '../load/load-registry.js';
 import { flag, FORMAT_OPTIONS, listOption, TOOL_OPTIONS } from '../command/options.js';
 import { EXIT } from '../terminal/exit-codes.js';
 import { amountOf } from '../terminal/table.js';

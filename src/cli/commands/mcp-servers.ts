@@ -10,7 +10,7 @@ import { cut } from '../execute/show-calls.js';
 import { CONFIG_OPTIONS, openMcpDiscovery } from '../load/load-mcp-tools.js';
 import type { OptionValues } from '../command/options.js';
 import { EXIT } from '../terminal/exit-codes.js';
-import { amountOf, LONGEST_LINE, table } from '../terminal/table.js';
+import { amountOf, LONGEST_LINE, table, type Row } from '../terminal/table.js';
 import {
   interruptible,
   paint,
@@ -18,6 +18,7 @@ import {
   plainLine,
   report,
   seenText,
+  type Terminal,
 } from '../terminal/terminal.js';
 
 type Hints = Readonly<Record<string, boolean>>;
@@ -51,42 +52,14 @@ export const commands = {
     examples: ['mcp list', 'mcp list --config servers.json --json'],
     run: (context) =>
       withServers(context, async (discovery) => {
-        const { terminal } = context;
         await discovery.refresh();
-        const servers = discovery.status();
-        const tools = discovery.definitions().map(listedTool);
-        const findings = discovery.findings();
-        const suggested = suggestedTools(tools);
-        print(context, { servers, tools, findings, suggested }, function* () {
-          yield table(
-            terminal,
-            servers.map((status) => ({
-              SERVER: status.server,
-              STATE: [status.state, status.state === 'ready' ? 'green' : 'red'],
-              TOOLS: status.tools,
-              REASON: reasonOf(status),
-            })),
-          );
-          yield `\n${table(
-            terminal,
-            tools.map(({ name, dangerLevel, requiresConsent, description }) => ({
-              TOOL: name,
-              DANGER: dangerLevel,
-              CONSENT: requiresConsent ? 'yes' : 'no',
-              DESCRIPTION: cut(description, LONGEST_LINE),
-            })),
-          )}`;
-          for (const [server, settings] of Object.entries(suggested)) {
-            const lines = Object.entries(settings).map(
-              ([tool, setting]) => `  ${plainJson(tool)}: ${plainJson(setting)}`,
-            );
-            yield `\nBased on the hints from ${plainLine(server)}, you could add these settings. Review each line before you copy it:`;
-            yield `"tools": {\n${lines.join(',\n')}\n}`;
-          }
+        const listed = listingOf(discovery);
+        const { servers, findings } = listed;
+        print(context, listed, () => listingLines(context.terminal, listed));
+        if (!context.options.json)
           for (const { kind, server, tool = '', message } of findings)
             if (kind !== 'unreachable')
-              report(terminal, 'yellow', kind, `${server} ${tool}: ${message}`);
-        });
+              report(context.terminal, 'yellow', kind, `${server} ${tool}: ${message}`);
         const isUsable = servers.every(({ state }) => state === 'ready' || state === 'stale');
         const isRefused = servers.length === 0 && findings.length > 0;
         return isUsable && !isRefused ? EXIT.ok : EXIT.findings;
@@ -131,6 +104,42 @@ export const commands = {
       }),
   }),
 };
+
+function listingOf(discovery: McpDiscovery) {
+  const tools = discovery.definitions().map(listedTool);
+  const suggested = suggestedTools(tools);
+  return { servers: discovery.status(), tools, findings: discovery.findings(), suggested };
+}
+
+function* listingLines(
+  terminal: Terminal,
+  { servers, tools, suggested }: ReturnType<typeof listingOf>,
+): Generator<string> {
+  yield table(terminal, servers.map(serverRow));
+  yield `\n${table(terminal, tools.map(toolRow))}`;
+  for (const [server, settings] of Object.entries(suggested)) {
+    const lines: string[] = [];
+    for (const [tool, setting] of Object.entries(settings))
+      lines.push(`  ${plainJson(tool)}: ${plainJson(setting)}`);
+    yield `\nBased on the hints from ${plainLine(server)}, you could add these settings. Review each line before you copy it:`;
+    yield `"tools": {\n${lines.join(',\n')}\n}`;
+  }
+}
+
+function serverRow(status: McpServerStatus): Row {
+  const { server, state, tools } = status;
+  const style = state === 'ready' ? 'green' : 'red';
+  return { SERVER: server, STATE: [state, style], TOOLS: tools, REASON: reasonOf(status) };
+}
+
+function toolRow(tool: ReturnType<typeof listedTool>): Row {
+  return {
+    TOOL: tool.name,
+    DANGER: tool.dangerLevel,
+    CONSENT: tool.requiresConsent ? 'yes' : 'no',
+    DESCRIPTION: cut(tool.description, LONGEST_LINE),
+  };
+}
 
 /**
  * Returns a tool as its server describes it, and the settings that tooldex applies. The server's

@@ -1,5 +1,6 @@
 import { DangerLevel } from '../../core/enums.js';
 import type { Preview } from '../../core/preview.js';
+import type { ExecutionPlan } from '../../execution/plan-execution.js';
 import { ToolExecutor } from '../../execution/tool-executor.js';
 import type { ToolMetadataRegistry } from '../../registry/tool-metadata-registry.js';
 import type { PendingApproval, ToolCall, ToolOutcome } from '../../safety/calls.js';
@@ -17,7 +18,7 @@ import {
 } from '../execute/show-calls.js';
 import { callLines } from '../execute/shown-call.js';
 import { withTools } from '../load/load-registry.js';
-import { paint } from '../terminal/terminal.js';
+import { paint, type Terminal } from '../terminal/terminal.js';
 import { selectionToJson } from './find.js';
 
 const REQUEST = 'find out why the parser test fails and fix it';
@@ -56,79 +57,97 @@ export const commands = {
     ],
     run: (context) =>
       withTools(context, { bundled: 'only' }, async ({ registry }) => {
-        const selection = selectTools(registry, { text: REQUEST, ...LIMITS });
-        const executor = new ToolExecutor({ registry });
-        const planned = await planWithoutRunning(executor, CALLS);
-        const outcomes = await executor.executeAll(CALLS);
-        const stopped = await executor.execute(OUTSIDE);
-        await executor.close();
-        const allTokens = [...registry]
-          .map((entry) => estimateTokens(JSON.stringify(renderTool(entry, 'full'))))
-          .reduce((sum, tokens) => sum + tokens, 0);
-        const results = [...outcomes, stopped].map(({ toolName, status }) => ({
-          toolName,
-          status,
-        }));
+        const shown = await runOverview(registry);
+        const { selection, allTokens, planned, outcomes } = shown;
         const data = {
           summary: registry.summary(),
           text: REQUEST,
           selection: { ...selectionToJson(selection), allTokens },
           calls: planToJson(planned),
-          results,
+          results: outcomes.map(({ toolName, status }) => ({ toolName, status })),
         };
-        print(context, data, function* () {
-          const columns = Math.min(context.terminal.columns, USUAL_COLUMNS);
-          const terminal = { ...context.terminal, columns: columns - STEP_WIDTH };
-          yield `${paint('bold', 'tooldex')}  ${registry.size} tools, one truth: what may your agent do?\n`;
-          yield* grid(registry);
-          yield `\n${paint('bold', 'USER')}  "${REQUEST}"\n`;
-          yield* step('1 choose', [
-            `${selection.tools.length} of ${registry.size} tools, ${amount(selection.tokens)} tokens instead of ${amount(allTokens)}`,
-            selection.tools.map(({ toolName }) => toolName).join('  '),
-          ]);
-          yield* step('2 plan', planRows(planned.plan));
-          yield* step('3 run', outcomes.slice(0, 2).map(ranLine));
-          const pending = pendingOf(outcomes[2]!);
-          yield* step('4 ask', [
-            ...(pending === undefined ? [] : callLines(terminal, withChangesOnly(pending))),
-            'Run it? [y]es [N]o [e]dit',
-          ]);
-          yield* step('5 stop', [
-            `the model: ${OUTSIDE.name} ${JSON.stringify(OUTSIDE.input)}`,
-            `${statusMark(stopped)} ${cut(readOutcome(stopped).text, columns - STEP_WIDTH - 2)}`,
-          ]);
-          yield `\n${paint('bold', 'Your turn')}  ${paint('dim', 'in a clone: npm start -- <command>')}`;
-          for (const [line, what] of Object.entries(NEXT))
-            yield `  ${paint('cyan', line.padEnd(38))}  ${what}`;
-        });
+        print(context, data, () => overviewLines(context.terminal, registry, shown));
       }),
   }),
 };
 
+/** Selects tools, and plans and runs the calls. */
+async function runOverview(registry: ToolMetadataRegistry) {
+  const executor = new ToolExecutor({ registry });
+  const planned = await planWithoutRunning(executor, CALLS);
+  const outcomes = [...(await executor.executeAll(CALLS)), await executor.execute(OUTSIDE)];
+  await executor.close();
+  let allTokens = 0;
+  for (const entry of registry)
+    allTokens += estimateTokens(JSON.stringify(renderTool(entry, 'full')));
+  const selection = selectTools(registry, { text: REQUEST, ...LIMITS });
+  return { selection, allTokens, planned, outcomes };
+}
+
+function* overviewLines(
+  terminal: Terminal,
+  registry: ToolMetadataRegistry,
+  { selection, allTokens, planned, outcomes }: Awaited<ReturnType<typeof runOverview>>,
+): Generator<string> {
+  const columns = Math.min(terminal.columns, USUAL_COLUMNS) - STEP_WIDTH;
+  const [first, second, write, stopped] = outcomes as [
+    ToolOutcome,
+    ToolOutcome,
+    ToolOutcome,
+    ToolOutcome,
+  ];
+  yield `${paint('bold', 'tooldex')}  ${registry.size} tools, one truth: what may your agent do?\n`;
+  yield* grid(registry);
+  yield `\n${paint('bold', 'USER')}  "${REQUEST}"\n`;
+  yield* step('1 choose', [
+    `${selection.tools.length} of ${registry.size} tools, ${amount(selection.tokens)} tokens instead of ${amount(allTokens)}`,
+    selection.tools.map(({ toolName }) => toolName).join('  '),
+  ]);
+  yield* step('2 plan', planRows(planned.plan));
+  yield* step('3 run', [ranLine(first), ranLine(second)]);
+  yield* step('4 ask', [
+    ...(write.status === 'approval_required'
+      ? callLines({ columns }, withChangesOnly(write.pending))
+      : []),
+    'Run it? [y]es [N]o [e]dit',
+  ]);
+  yield* step('5 stop', [
+    `the model: ${OUTSIDE.name} ${JSON.stringify(OUTSIDE.input)}`,
+    `${statusMark(stopped)} ${cut(readOutcome(stopped).text, columns - 2)}`,
+  ]);
+  yield `\n${paint('bold', 'Your turn')}  ${paint('dim', 'in a clone: npm start -- <command>')}`;
+  for (const [line, what] of Object.entries(NEXT))
+    yield `  ${paint('cyan', line.padEnd(38))}  ${what}`;
+}
+
 const amount = (count: number) => count.toLocaleString('en');
 
-const LEVELS: readonly (readonly [title: string, levels: readonly DangerLevel[]])[] = [
-  ['safe/low', [DangerLevel.SAFE, DangerLevel.LOW]],
-  ['medium', [DangerLevel.MEDIUM]],
-  ['high', [DangerLevel.HIGH]],
-  ['critical', [DangerLevel.CRITICAL]],
-];
+const LEVELS: Readonly<Record<string, readonly DangerLevel[]>> = {
+  'safe/low': [DangerLevel.SAFE, DangerLevel.LOW],
+  medium: [DangerLevel.MEDIUM],
+  high: [DangerLevel.HIGH],
+  critical: [DangerLevel.CRITICAL],
+};
 
 /** Counts the tools that read and those that change something, by danger. */
 function* grid(registry: ToolMetadataRegistry): Generator<string> {
-  const writing = registry.getWriteTools();
   const asking = registry.getToolsRequiringApproval();
-  yield `  ${''.padEnd(8)}${LEVELS.map(([title]) => title.padStart(10)).join('')}`;
-  for (const [title, entries] of [
-    ['reads', [...registry].filter(({ name }) => !writing.has(name))],
-    ['changes', [...registry].filter(({ name }) => writing.has(name))],
-  ] as const) {
-    const counts = LEVELS.map(
-      ([, levels]) => entries.filter(({ dangerLevel }) => levels.includes(dangerLevel)).length,
-    );
-    const cells = counts.map((count) => (count === 0 ? '–' : String(count)).padStart(10));
-    yield `  ${title.padEnd(8)}${cells.join('')}   ${paint('dim', askingText(entries, asking))}`;
+  yield gridLine('', Object.keys(LEVELS));
+  for (const isWriting of [false, true]) {
+    const writing = registry.getWriteTools();
+    const entries = [...registry].filter(({ name }) => writing.has(name) === isWriting);
+    const cells: string[] = [];
+    for (const levels of Object.values(LEVELS)) {
+      const { length } = entries.filter(({ dangerLevel }) => levels.includes(dangerLevel));
+      cells.push(length === 0 ? '–' : String(length));
+    }
+    const note = paint('dim', askingText(entries, asking));
+    yield `${gridLine(isWriting ? 'changes' : 'reads', cells)}   ${note}`;
   }
+}
+
+function gridLine(title: string, cells: readonly string[]): string {
+  return `  ${title.padEnd(8)}${cells.map((cell) => cell.padStart(10)).join('')}`;
 }
 
 /** Tells how many of the tools ask the user. */
@@ -150,20 +169,15 @@ function* step(name: string, lines: Iterable<string>): Generator<string> {
 }
 
 /** Returns the planned calls, with a bracket around those that run together. */
-function planRows({
-  batches,
-  calls,
-}: Awaited<ReturnType<typeof planWithoutRunning>>['plan']): string[] {
-  return batches.flatMap((batch) =>
-    batch.map((position, place) => {
+function* planRows({ batches, calls }: ExecutionPlan): Generator<string> {
+  for (const batch of batches)
+    for (const position of batch) {
       const { toolName, after } = calls[position]!;
-      const bracket =
-        batch.length === 1 ? ' ' : place === 0 ? '┐' : place === batch.length - 1 ? '┘' : '│';
-      const waits = after === undefined ? '' : `waits for ${calls[after.position]!.toolName}`;
-      const note = batch.length > 1 && place === 0 ? 'together' : waits;
-      return `${toolName.padEnd(15)} ${bracket} ${note}`.trimEnd();
-    }),
-  );
+      const isFirst = position === batch[0];
+      const bracket = isFirst ? '┐ together' : position === batch.at(-1) ? '┘' : '│';
+      const waits = after === undefined ? '' : `  waits for ${calls[after.position]!.toolName}`;
+      yield `${toolName.padEnd(15)} ${batch.length > 1 ? bracket : waits}`.trimEnd();
+    }
 }
 
 function ranLine(outcome: ToolOutcome): string {
@@ -176,8 +190,4 @@ function withChangesOnly(pending: PendingApproval): PendingApproval {
   if (diff === undefined) return pending;
   const changes = diff.split('\n').filter((line) => /^[+-](?![+-])/.test(line));
   return { ...pending, preview: { ...preview, diff: changes.join('\n') } as Preview };
-}
-
-function pendingOf(outcome: ToolOutcome): PendingApproval | undefined {
-  return outcome.status === 'approval_required' ? outcome.pending : undefined;
 }

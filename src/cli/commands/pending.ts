@@ -7,8 +7,12 @@ import { command, print, type Context } from '../command/command.js';
 import { flag, textOption, withDefault, type OptionValues } from '../command/options.js';
 import { pendingLines } from '../execute/shown-call.js';
 import { cut } from '../execute/show-calls.js';
-import { KEY_OPTIONS, readApprovalKey } from '../load/approval-key.js';
-import { connectRedis, REDIS_OPTIONS } from '../load/connect-redis.js';
+import {
+  connectRedis,
+  KEY_OPTIONS,
+  readApprovalKey,
+  REDIS_OPTIONS,
+} from '../load/connect-redis.js';
 import { readJsonOption } from '../load/read-json.js';
 import { EXIT } from '../terminal/exit-codes.js';
 import { dangerStyle } from '../terminal/axis-row.js';
@@ -267,22 +271,22 @@ export const commands = {
           'Pass the grants to revoke, or use --all. To list them, run tooldex grants list.',
         );
       return withStore(options, async (store) => {
-        const grants = new Grants(store);
-        const ended = new Map<string, boolean>();
-        // A listing contains at most a thousand grants, so the loop repeats the listing until no
-        // grants remain.
-        for (let ids = words; ;) {
-          if (options.all)
-            ids = (await grants.list()).map(({ id }) => id).filter((id) => !ended.has(id));
-          for (const id of ids) ended.set(id, await grants.revoke(id));
-          if (!options.all || ids.length === 0) break;
-        }
-        const listed = [...ended].map(([id, revoked]) => ({ id, revoked }));
-        print(context, { grants: listed }, () =>
-          listed.map(({ id, revoked }) => `${revoked ? 'revoked' : 'unknown'}  ${id}`),
+        const revoked = await revokeGrants(new Grants(store), options.all ? undefined : words);
+        print(context, { grants: revoked }, () =>
+          revoked.map(({ id, revoked }) => `${revoked ? 'revoked' : 'unknown'}  ${id}`),
         );
-        return listed.every(({ revoked }) => revoked) ? EXIT.ok : EXIT.findings;
+        return revoked.every(({ revoked }) => revoked) ? EXIT.ok : EXIT.findings;
       });
     },
   }),
 };
+
+/** Revokes the grants with these ids, or all grants. */
+async function revokeGrants(grants: Grants, ids: readonly string[] | undefined) {
+  const revoked: { readonly id: string; readonly revoked: boolean }[] = [];
+  const listed = async () => (await grants.list()).map(({ id }) => id);
+  // A listing contains at most a thousand grants, so it's repeated until no grants remain.
+  for (let next = ids ?? (await listed()); next.length > 0; next = ids ? [] : await listed())
+    for (const id of next) revoked.push({ id, revoked: await grants.revoke(id) });
+  return revoked;
+}

@@ -10,12 +10,23 @@ import { MemoryStateStore } from '../../state/memory-state-store.js';
 import type { RedisStateStore } from '../../state/redis/redis-state-store.js';
 import type { StateStore } from '../../state/state-store.js';
 import { command, type Context } from '../command/command.js';
-import { connectRedis, placeOf, REDIS_OPTIONS } from '../load/connect-redis.js';
-import { KEY_OPTIONS, readApprovalKey } from '../load/approval-key.js';
+import {
+  connectRedis,
+  KEY_OPTIONS,
+  placeOf,
+  readApprovalKey,
+  REDIS_OPTIONS,
+} from '../load/connect-redis.js';
 import { importContext } from '../load/import-default.js';
-import { hintsFileFor, lintRulesFor } from '../load/lint-settings.js';
+import { hintsFileFor, lintRulesFor } from '../load/settings.js';
 import { openMcpDiscovery } from '../load/load-mcp-tools.js';
-import { existingFolder, loadRegistry, placesOf, reportProblems } from '../load/load-registry.js';
+import {
+  definitionsOf,
+  existingFolder,
+  loadRegistry,
+  placesOf,
+  reportProblems,
+} from '../load/load-registry.js';
 import {
   amount,
   flag,
@@ -70,7 +81,7 @@ const OPTIONS = {
     },
   ),
   ...REDIS_OPTIONS,
-  ...KEY_OPTIONS,
+  approvalKeyFile: { ...KEY_OPTIONS.approvalKeyFile, needs: ['redis'] },
   webhook: textOption(
     '<url>',
     'the address to tell when a call waits for a person (experimental)',
@@ -88,7 +99,9 @@ const OPTIONS = {
       needs: ['webhook'],
     },
   ),
-  allowApprove: flag('let operators answer waiting calls', { needs: ['tokenFile'] }),
+  allowApprove: flag('let operators answer waiting calls', {
+    needs: ['tokenFile', 'approvalKeyFile'],
+  }),
   allowRun: flag('let operators try tools', { needs: ['tokenFile'] }),
   context: textOption(
     '<module>',
@@ -115,17 +128,11 @@ export const commands = {
     notes:
       '\nThe default port is 4780. Manifests and MCP servers are watched. Each request selects its persona: /tools?persona=Atlas.',
     run: async (context) => {
-      const { approvalKeyFile, allowApprove, redis, webhook, webhookSecret } = context.options;
-      if (approvalKeyFile !== undefined && redis === undefined)
-        throw wrongUsage(
-          "--approval-key-file only works with the agents' Redis. Pass it with --redis or TOOLDEX_REDIS_URL.",
-        );
+      const { webhook, webhookSecret } = context.options;
       if (webhook !== undefined && webhookSecret === undefined)
         throw wrongUsage(
           'Expected a secret for --webhook, got none. Set TOOLDEX_WEBHOOK_SECRET, for example to the output of: openssl rand -hex 32',
         );
-      if (allowApprove && approvalKeyFile === undefined)
-        throw wrongUsage('--allow-approve only works with --approval-key-file.');
       const closing: Closing = [];
       try {
         const options = await placesOf(context.options, context.cwd);
@@ -140,7 +147,7 @@ export const commands = {
 /** Serves the catalogue until the user presses Ctrl-C. */
 async function serveCatalogue(context: ServeContext, closing: Closing): Promise<void> {
   const { terminal, cwd, options } = context;
-  const { tools, manifests, mcp, openapi, baseUrl, auth, redis, json } = options;
+  const { manifests, mcp, openapi, tools, redis } = options;
   const lintRules = await lintRulesFor(cwd);
   const shared = redis === undefined ? undefined : await connectRedis(redis, options.redisPrefix);
   const health = shared && (await healthIn(shared, context, closing));
@@ -148,14 +155,17 @@ async function serveCatalogue(context: ServeContext, closing: Closing): Promise<
   const isOnlyCode = manifests === undefined && mcp === undefined;
   const code =
     isOnlyCode || tools !== undefined || openapi !== undefined
-      ? await loadRegistry({ ...context, options: { tools, openapi, baseUrl, auth, json } })
+      ? await loadRegistry({
+          ...context,
+          options: { ...options, manifests: undefined, mcp: undefined },
+        })
       : undefined;
   reportProblems(terminal, code?.problems ?? []);
   const discovery = mcp === undefined ? undefined : await openMcpDiscovery(context);
   closing.push(() => discovery?.close());
   const hints = await hintsFileFor(options.hints, cwd);
   const capabilities = await CapabilityRegistry.load({
-    tools: [...(code?.registry ?? [])].map(({ definition }) => definition),
+    tools: definitionsOf(code?.registry ?? []),
     env: process.env,
     ...(existsSync(hints) && { hints }),
     ...given({ root, sources: discovery?.sources(), health }),
@@ -177,24 +187,23 @@ async function serveCatalogue(context: ServeContext, closing: Closing): Promise<
       ),
     ),
   );
-  const counts = {
-    url: running.url,
-    tools: capabilities.tools().length,
-    problems: capabilities.findings.length,
-  };
-  const facts = [
-    amountOf(counts.tools, 'tool'),
-    counts.problems === 0
-      ? 'no problems'
-      : `${amountOf(counts.problems, 'problem')} in files and sources`,
-    ...(redis === undefined ? [] : [`health from Redis at ${placeOf(redis)}`]),
-  ];
-  terminal.out(
-    json
-      ? JSON.stringify(counts)
-      : `${paint('bold', counts.url)}  ${facts.join(', ')}; stop with Ctrl-C`,
-  );
+  terminal.out(listeningText(running.url, capabilities, options));
   await interruptible(terminal, whenAborted);
+}
+
+/** Tells where the catalogue is served, and what is in it. */
+function listeningText(
+  url: string,
+  capabilities: CapabilityRegistry,
+  { redis, json }: ServeContext['options'],
+): string {
+  const tools = capabilities.tools().length;
+  const problems = capabilities.findings.length;
+  if (json) return JSON.stringify({ url, tools, problems });
+  const found =
+    problems === 0 ? 'no problems' : `${amountOf(problems, 'problem')} in files and sources`;
+  const health = redis === undefined ? '' : `, health from Redis at ${placeOf(redis)}`;
+  return `${paint('bold', url)}  ${amountOf(tools, 'tool')}, ${found}${health}; stop with Ctrl-C`;
 }
 
 /**
@@ -254,7 +263,7 @@ async function operatorsOf(
   const registry = new ToolMetadataRegistry();
   const follow = () => {
     for (const { name } of [...registry]) registry.unregister(name);
-    registry.registerAll([...capabilities.registryFor()].map(({ definition }) => definition));
+    registry.registerAll(definitionsOf(capabilities.registryFor()));
   };
   follow();
   const executor = new ToolExecutor({ registry, store, ...given({ approvalKey }) });

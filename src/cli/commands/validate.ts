@@ -24,27 +24,20 @@ export const commands = {
     examples: ['validate functions.json', 'validate ./manifests --format github'],
     run: async (context) => {
       const { cwd, words } = context;
-      const all = await Promise.all(words.map((place) => validated(resolve(cwd, place), cwd)));
-      // Each issue is printed on its own line, so that editors and terminals can link to the file
-      // and line.
-      const issues = all
-        .flatMap((each) => each.issues)
-        .map((each) => ({ ...each, line: each.line ?? 1, column: each.column ?? 1 }));
+      const issues: CapabilityFinding[] = [];
+      let [usable, total] = [0, 0];
+      for (const place of words) {
+        const each = await validated(resolve(cwd, place), cwd);
+        issues.push(...each.issues);
+        usable += each.usable;
+        total += each.total;
+      }
       const errors = issues.filter(({ severity }) => severity === 'error').length;
-      const warnings = issues.length - errors;
-      const sum = (of: 'usable' | 'total') => all.reduce((count, each) => count + each[of], 0);
-      const [usable, total] = [sum('usable'), sum('total')];
+      const result = { usable, total, errors, warnings: issues.length - errors, issues };
       print(
         context,
-        { usable, total, errors, warnings, issues },
-        function* () {
-          for (const issue of issues) {
-            const style = issue.severity === 'error' ? 'red' : 'yellow';
-            yield `${paint('cyan', placeText(issue))} ${paint(style, issue.severity)} ${problemText(issue)}`;
-          }
-          const mark = errors === 0 ? paint('green', '✓') : paint('red', '✗');
-          yield `${mark} ${usable} of ${amountOf(total, 'tool')} usable, ${amountOf(errors, 'error')}, ${amountOf(warnings, 'warning')}`;
-        },
+        result,
+        () => validatedLines(result),
         () => issues.map((each) => annotation(each.severity, 'manifest', problemText(each), each)),
       );
       return errors === 0 ? EXIT.ok : EXIT.findings;
@@ -52,31 +45,45 @@ export const commands = {
   }),
 };
 
+/** Returns a line for each issue, so that editors and terminals can link to the file and line. */
+function* validatedLines({
+  usable,
+  total,
+  errors,
+  warnings,
+  issues,
+}: Validated & Readonly<Record<'errors' | 'warnings', number>>): Generator<string> {
+  for (const issue of issues) {
+    const style = issue.severity === 'error' ? 'red' : 'yellow';
+    yield `${paint('cyan', placeText(issue))} ${paint(style, issue.severity)} ${problemText(issue)}`;
+  }
+  const mark = errors === 0 ? paint('green', '✓') : paint('red', '✗');
+  yield `${mark} ${usable} of ${amountOf(total, 'tool')} usable, ${amountOf(errors, 'error')}, ${amountOf(warnings, 'warning')}`;
+}
+
 /**
  * Loads a file or folder of manifests. A folder is checked together with the skills, jobs and tasks
  * that refer to its tools.
  */
 async function validated(path: string, cwd: string): Promise<Validated> {
   const isFolder = (await stat(path).catch(() => undefined))?.isDirectory() === true;
-  const shown = (file = '') =>
-    withSlashes(relative(cwd, isFolder ? resolve(path, file) : path)) || '.';
+  const name = withSlashes(relative(cwd, path)) || '.';
   const kind = isFolder ? undefined : /(?:^|[\\/])(skills|jobs|tasks)\.json$/.exec(path)?.[1];
   if (kind !== undefined) {
     const message = `This file contains ${kind}, which are checked together with the tools they need. Validate the folder that contains the file.`;
-    return { usable: 0, total: 0, issues: [wholeFinding(null, shown(), { message })] };
+    return { usable: 0, total: 0, issues: [wholeFinding(null, name, { message })] };
   }
   const { entries, total, issues } = await loadManifest(isFolder ? { root: path } : path, {
     onInvalid: 'quarantine',
   });
-  const all = isFolder ? await CapabilityRegistry.load({ root: path }) : undefined;
+  const all = isFolder ? (await CapabilityRegistry.load({ root: path })).findings : [];
   // A folder without manifests isn't valid: the path is probably wrong.
   // Loading the folder has already reported an issue.
-  const isEmpty = total === 0 && all?.findings.length === 0;
-  const found =
-    all === undefined || isEmpty ? issues.map((each) => ({ ...each, file: '' })) : all.findings;
-  return {
-    usable: entries.length,
-    total,
-    issues: found.map((each) => ({ ...each, file: shown(each.file) })),
-  };
+  const isOfFolder = isFolder && (total > 0 || all.length > 0);
+  const found: CapabilityFinding[] = [];
+  for (const issue of isOfFolder ? all : issues) {
+    const file = isOfFolder ? withSlashes(relative(cwd, resolve(path, issue.file))) : name;
+    found.push({ ...issue, file, line: issue.line ?? 1, column: issue.column ?? 1 });
+  }
+  return { usable: entries.length, total, issues: found };
 }

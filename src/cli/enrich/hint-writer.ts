@@ -1,6 +1,6 @@
 import type { ModelStep } from '../../chat/model-step.js';
-import { isToolError, ToolError } from '../../core/errors.js';
-import { describeValue, isPlainObject } from '../../core/plain-data.js';
+import { ToolError } from '../../core/errors.js';
+import { isPlainObject } from '../../core/plain-data.js';
 import { checkHints, textDigest, type CheckedHints } from '../../search/tool-hints.js';
 import { estimateTokens } from '../../tool/render-tool.js';
 import type { ToolEntry } from '../../tool/tool-definition.js';
@@ -39,16 +39,18 @@ export function toolsToEnrich(
 
 /** Groups tools for the model: at most 12 of one category, so that hints tell siblings apart. */
 export function batchesOf(tools: readonly ToolEntry[]): readonly (readonly ToolEntry[])[] {
-  const byCategory = new Map<string, ToolEntry[]>();
+  const batches: ToolEntry[][] = [];
+  const open = new Map<string | undefined, ToolEntry[]>();
   for (const entry of tools) {
-    const { category = '' } = entry;
-    byCategory.set(category, [...(byCategory.get(category) ?? []), entry]);
+    let batch = open.get(entry.category);
+    if (batch === undefined || batch.length === MOST_TOOLS) {
+      batch = [];
+      batches.push(batch);
+      open.set(entry.category, batch);
+    }
+    batch.push(entry);
   }
-  return [...byCategory.values()].flatMap((siblings) =>
-    Array.from({ length: Math.ceil(siblings.length / MOST_TOOLS) }, (_, batch) =>
-      siblings.slice(batch * MOST_TOOLS, (batch + 1) * MOST_TOOLS),
-    ),
-  );
+  return batches;
 }
 
 /** Estimates the tokens that a batch costs. */
@@ -76,8 +78,7 @@ export async function writeHints(
       const { keywords, requests } = hint;
       Object.assign(hints, checkHints({ [name]: { of: textDigest(entry), keywords, requests } }));
     } catch (cause) {
-      if (!isToolError(cause) && !(cause instanceof Error)) throw cause;
-      unwritten.push({ toolName: name, reason: cause.message });
+      unwritten.push({ toolName: name, reason: (cause as Error).message });
     }
   }
   return { hints, unwritten };
@@ -97,13 +98,7 @@ async function textOf(step: ModelStep, prompt: string): Promise<string> {
     ...{ system: INSTRUCTIONS, tools: [], toolChoice: 'none' as const, stream: false, signal },
     messages: [{ role: 'user' as const, content: prompt }],
   };
-  const parts = step(request) as Partial<ReturnType<ModelStep>> | undefined;
-  if (parts?.[Symbol.asyncIterator] === undefined)
-    throw new ToolError(
-      'MODEL_FAILED',
-      `Expected the model's function to return an async iterable of parts, got ${describeValue(parts)}. Write an async function* that yields { type: 'answer', message, finishReason }.`,
-    );
-  for await (const part of parts as ReturnType<ModelStep>) {
+  for await (const part of step(request)) {
     if (part.type !== 'answer') continue;
     const { content } = part.message;
     if (typeof content === 'string') return content;

@@ -5,7 +5,14 @@ import { previewLines } from '../../core/preview.js';
 import type { Pending, PendingApproval } from '../../safety/calls.js';
 import { dangerStyle } from '../terminal/axis-row.js';
 import { wrapWords } from '../terminal/table.js';
-import { paint, plainLine, plainText, seenText, type Terminal } from '../terminal/terminal.js';
+import {
+  paint,
+  plainLine,
+  plainText,
+  seenText,
+  type Style,
+  type Terminal,
+} from '../terminal/terminal.js';
 
 /**
  * The maximum width of a question. Standard output may not be a terminal, so its width can't be
@@ -29,25 +36,26 @@ export interface ConfirmableCall extends Pick<PendingApproval, 'preview' | 'noPr
  * the preview, and all arguments.
  */
 export function callLines(
-  terminal: Terminal,
+  terminal: Pick<Terminal, 'columns'>,
   call: ConfirmableCall,
   whole = false,
 ): readonly string[] {
   const { toolName, danger, reason, input } = call;
   const width = widthOf(terminal);
-  const preview = previewLines(call).flatMap((line) => pieces(seenText(line), width - 2));
-  const body = [
-    ...wrapWords(plainLine(reason), width).map((line) => paint('dim', line)),
-    ...preview.map((line) => {
-      const style = line.startsWith('+') ? 'green' : line.startsWith('-') ? 'red' : 'bold';
-      return paint(style, `> ${line}`);
-    }),
-    ...shownArguments(input, width),
-  ].map((line) => INDENT + line);
+  const body: string[] = [];
+  for (const line of wrapWords(plainLine(reason), width)) body.push(INDENT + paint('dim', line));
+  for (const text of previewLines(call))
+    for (const line of pieces(seenText(text), width - 2))
+      body.push(INDENT + paint(previewStyle(line), `> ${line}`));
+  for (const line of shownArguments(input, width)) body.push(INDENT + line);
   const head = `${paint('bold', plainLine(toolName))}  ${paint(dangerStyle(danger), `danger ${danger}`)}`;
   if (whole || body.length <= MAX_LINES + 1) return [head, ...body];
   const hidden = body.length - MAX_LINES;
   return [head, ...body.slice(0, MAX_LINES), `${INDENT}… ${hidden} more lines are NOT shown`];
+}
+
+function previewStyle(line: string): Style {
+  return line.startsWith('+') ? 'green' : line.startsWith('-') ? 'red' : 'bold';
 }
 
 /**
@@ -74,7 +82,7 @@ export function pendingLines(
   return [head(note), ...lines.map((line) => INDENT + line)];
 }
 
-function widthOf({ columns }: Terminal): number {
+function widthOf({ columns }: Pick<Terminal, 'columns'>): number {
   return Math.min(columns, MAX_COLUMNS) - INDENT.length;
 }
 
@@ -91,14 +99,18 @@ const LEAST_WIDTH = 16;
 export function shownArguments(input: Json, width: number): readonly string[] {
   if (!isPlainObject(input) || !Object.keys(input).every((name) => SIMPLE_NAME.test(name)))
     return barred(JSON.stringify(input, null, 2), width);
-  const fields = Object.entries(input);
-  if (fields.length === 0) return ['no arguments'];
-  const margin = Math.max(...fields.map(([name]) => name.length)) + 1;
-  return fields.flatMap(([name, value]) =>
-    barred(fieldText(value), width - margin).map(
-      (line, index) => (index === 0 ? name : '').padEnd(margin) + line,
-    ),
-  );
+  const names = Object.keys(input);
+  if (names.length === 0) return ['no arguments'];
+  const margin = Math.max(...names.map(({ length }) => length)) + 1;
+  const lines: string[] = [];
+  for (const [name, value] of Object.entries(input)) {
+    let label = name;
+    for (const line of barred(fieldText(value), width - margin)) {
+      lines.push(label.padEnd(margin) + line);
+      label = '';
+    }
+  }
+  return lines;
 }
 
 /** Returns a multi-line text unchanged, and everything else as JSON. */
@@ -110,11 +122,15 @@ function fieldText(value: unknown): string {
 
 function barred(text: string, width: number): string[] {
   const room = Math.max(LEAST_WIDTH, width - 2);
-  return text
-    .split('\n')
-    .flatMap((line) =>
-      pieces(seenText(line), room).map((piece, index) => `${index === 0 ? '│' : '┆'} ${piece}`),
-    );
+  const lines: string[] = [];
+  for (const line of text.split('\n')) {
+    let bar = '│';
+    for (const piece of pieces(seenText(line), room)) {
+      lines.push(`${bar} ${piece}`);
+      bar = '┆';
+    }
+  }
+  return lines;
 }
 
 /** Returns a line in pieces that fit. Non-Latin characters may be two columns wide. */

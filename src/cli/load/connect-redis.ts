@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
 import { isToolError, ToolError } from '../../core/errors.js';
 import { DEFAULT_PREFIX, isRedisUrl } from '../../state/redis/redis-options.js';
 import { RedisStateStore } from '../../state/redis/redis-state-store.js';
@@ -45,4 +47,27 @@ export async function connectRedis(url: string, prefix: string): Promise<RedisSt
 export function placeOf(url: string): string {
   const { hostname, port } = new URL(url);
   return `${hostname || 'localhost'}:${port || '6379'}`;
+}
+
+/** Option for commands that answer calls. */
+export const KEY_OPTIONS = {
+  approvalKeyFile: textOption(
+    '<file>',
+    "the file with the agents' approval key, as 64 or more hexadecimal digits",
+  ),
+} satisfies Options;
+
+/** Reads the agents' approval key. @throws ToolError `INVALID_ARGUMENT`. */
+export function readApprovalKey(file: string, cwd: string): Uint8Array {
+  let digits;
+  try {
+    digits = readFileSync(resolve(cwd, file), 'utf8').trim();
+  } catch (error) {
+    throw wrongUsage(`Could not read --approval-key-file ${file}.`, error);
+  }
+  if (!/^(?:[\da-f]{2}){32,}$/i.test(digits))
+    throw wrongUsage(
+      `Expected 64 or more hexadecimal digits in ${file}, got ${digits.length} characters. Generate a key with: openssl rand -hex 32`,
+    );
+  return Buffer.from(digits, 'hex');
 }

@@ -8,7 +8,7 @@ import { textOption, type Options } from '../command/options.js';
 import { report, type Dialog } from '../terminal/terminal.js';
 import { wrongUsage } from '../terminal/wrong-usage.js';
 import type { LoadedTools } from '../../load/load-tools.js';
-import { toolPlacesFor } from './lint-settings.js';
+import { settingsFor } from './settings.js';
 import { parseJsonc, readJsonFile } from './read-json.js';
 
 /** Settings files that editors and other programs use. */
@@ -45,7 +45,7 @@ export async function readMcpConfig({
   const file =
     config ??
     mcp ??
-    (await toolPlacesFor(cwd)).mcp ??
+    (await settingsFor(cwd)).places.mcp ??
     CONFIG_FILES.find((usual) => existsSync(resolve(cwd, usual)));
   if (file === undefined)
     throw wrongUsage(

@@ -4,7 +4,7 @@ import { isToolError, ToolError } from '../../core/errors.js';
 import type { ToolPlaces } from '../command/options.js';
 import { report, type Terminal } from '../terminal/terminal.js';
 import { wrongUsage } from '../terminal/wrong-usage.js';
-import type { LoadedTools } from '../../load/load-tools.js';
+import type { LoadedTools, LoadProblem } from '../../load/load-tools.js';
 
 /**
  * Creates tools from the operations in an OpenAPI document. Operations that can't become tools are
@@ -30,21 +30,26 @@ export async function loadOpenApiTools({
       ...(baseUrl !== undefined && { baseUrl }),
       auth: Object.fromEntries(auth.map(credentialOf)),
     },
-  ).catch((error: unknown) => {
-    throw isToolError(error) ? new ToolError(error.code, withFlags(error.message)) : error;
-  });
-  const refused = findings.filter(({ kind }) => kind === 'refused');
-  const [first] = findings.filter(({ kind }) => kind !== 'refused');
-  if (first !== undefined) {
-    const count = findings.length - refused.length;
-    const what = `${count} about ${openapi}, such as ${first.operation}: ${withFlags(first.message)}`;
-    report(terminal, 'yellow', 'findings', what);
+  ).catch(refuse);
+  const problems: LoadProblem[] = [];
+  const others: string[] = [];
+  for (const { kind, operation, message } of findings) {
+    const reason = withFlags(message);
+    if (kind === 'refused') problems.push({ file: operation, reason });
+    else others.push(`${operation}: ${reason}`);
   }
-  const problems = refused.map(({ operation, message }) => ({
-    file: operation,
-    reason: withFlags(message),
-  }));
+  if (others.length > 0)
+    report(
+      terminal,
+      'yellow',
+      'findings',
+      `${others.length} about ${openapi}, such as ${others[0]}`,
+    );
   return { tools, problems, fileOf: new Map() };
+}
+
+function refuse(error: unknown): never {
+  throw isToolError(error) ? new ToolError(error.code, withFlags(error.message)) : error;
 }
 
 /** Returns a message with flags in place of the options of `toolsFromOpenApi`. */

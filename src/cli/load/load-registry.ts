@@ -6,6 +6,7 @@ import type { CapabilityTool } from '../../capability/state/capability-items.js'
 import { ToolError } from '../../core/errors.js';
 import type { LoadedTools, LoadProblem } from '../../load/load-tools.js';
 import type { OnElicit } from '../../mcp/connection/elicitation.js';
+import type { McpDiscovery } from '../../mcp/discovery/mcp-discovery.js';
 import { readHints } from '../../registry/read-hints.js';
 import { ToolMetadataRegistry } from '../../registry/tool-metadata-registry.js';
 import type { CheckedHints } from '../../search/tool-hints.js';
@@ -16,9 +17,28 @@ import { amountOf } from '../terminal/table.js';
 import { paint, placeText, plainLine, report, type Terminal } from '../terminal/terminal.js';
 import { wrongUsage } from '../terminal/wrong-usage.js';
 import type { ResolveInstance } from '../../tool/find-definitions.js';
-import { hintsFileFor, toolPlacesFor } from './lint-settings.js';
-import type { LoadedRegistry } from './loaded-registry.js';
+import type { ToolDefinition, ToolEntry } from '../../tool/tool-definition.js';
+import { hintsFileFor, settingsFor } from './settings.js';
 import { withProgress } from './with-progress.js';
+
+/** The tools that a command works on. */
+export interface LoadedRegistry extends Pick<LoadedTools, 'problems' | 'fileOf'> {
+  readonly registry: ToolMetadataRegistry;
+  /**
+   * Describes the tools in the manifests that only other personas have: their number, and the
+   * personas' names.
+   */
+  readonly leftOut?: string;
+  /**
+   * The persona of each tool that only one persona has, and the tool's name in that persona's
+   * manifest.
+   */
+  readonly owned: ReadonlyMap<string, { readonly persona: string; readonly name: string }>;
+  /** The MCP servers that tools come from. The registry follows them. */
+  readonly discovery?: McpDiscovery;
+  /** Closes the tools' connections. */
+  readonly close: () => Promise<void>;
+}
 
 interface LoadChoice {
   /**
@@ -38,6 +58,8 @@ interface LoadChoice {
    * tools are loaded if the user names no others.
    */
   readonly bundled?: 'only' | 'never';
+  /** Reads the hints, which change only the order of search results. @default true */
+  readonly isRanked?: boolean;
 }
 
 type LoadContext = Pick<Context<ToolPlaces>, 'terminal' | 'cwd' | 'imports' | 'options'>;
@@ -87,11 +109,11 @@ export function reportProblems(terminal: Terminal, problems: readonly LoadProble
  */
 export async function loadRegistry(
   { terminal, cwd, imports, options }: LoadContext,
-  { everyone = false, onElicit, resolve, bundled }: LoadChoice = {},
+  { everyone = false, onElicit, resolve, bundled, isRanked = true }: LoadChoice = {},
 ): Promise<LoadedRegistry> {
   const places = bundled === 'only' ? options : await placesOf(options, cwd);
   const { tools, manifests, mcp, openapi, root } = places;
-  const hints = await loadHints(options.hints, cwd);
+  const hints = isRanked ? await loadHints(options.hints, cwd) : undefined;
   if (!namesPlace(places)) {
     if (bundled !== 'never') return bundledTools(hints, root, cwd);
     throw wrongUsage(
@@ -122,7 +144,7 @@ export async function loadRegistry(
   return { ...loaded, ...described, problems, fileOf, discovery, close: () => discovery.close() };
 }
 
-function emptyRegistry(hints: CheckedHints) {
+function emptyRegistry(hints: CheckedHints = {}) {
   return {
     registry: new ToolMetadataRegistry({ hints }),
     problems: [] as LoadProblem[],
@@ -147,12 +169,12 @@ function addTools(
 }
 
 async function bundledTools(
-  own: CheckedHints,
+  own: CheckedHints | undefined,
   root: string | undefined,
   cwd: string,
 ): Promise<LoadedRegistry> {
   const { createDefaultTools, defaultToolHints } = await import('../../../tools/index.js');
-  const loaded = emptyRegistry({ ...defaultToolHints, ...own } as CheckedHints);
+  const loaded = emptyRegistry(own && ({ ...defaultToolHints, ...own } as CheckedHints));
   const folder = root === undefined ? cwd : existingFolder('--root', root, cwd);
   loaded.registry.registerAll(createDefaultTools({ root: folder }));
   return loaded;
@@ -170,7 +192,7 @@ async function loadHints(file: string | undefined, cwd: string): Promise<Checked
  * @throws ToolError `INVALID_ARGUMENT` if an option belongs to a place that isn't named.
  */
 export async function placesOf<O extends ToolPlaces>(options: O, cwd: string): Promise<O> {
-  const places = namesPlace(options) ? options : { ...options, ...(await toolPlacesFor(cwd)) };
+  const places = namesPlace(options) ? options : { ...options, ...(await settingsFor(cwd)).places };
   const { baseUrl, auth, persona, openapi, manifests, tools, mcp } = places;
   const needs = (option: string, others: string) =>
     wrongUsage(`${option} only works with ${others}.`);
@@ -224,21 +246,26 @@ async function manifestTools(
   assertPersona(persona, capabilities.personas);
   const shown = (file: string) => withSlashes(relative(cwd, resolve(root, file))) || '.';
   const all = capabilities.tools();
-  const problems = capabilities.findings
-    .filter(({ severity }) => severity === 'error')
-    .map((finding) => manifestProblem(finding, shown));
+  const problems: LoadProblem[] = [];
+  for (const finding of capabilities.findings)
+    if (finding.severity === 'error') problems.push(manifestProblem(finding, shown));
   if (everyone && persona === undefined) return { ...ofEveryone(all, shown), problems };
   const view = capabilities.registryFor(persona);
-  const isSeen = ({ name, entry }: CapabilityTool) =>
-    view.get(name)?.definition === entry.definition;
-  const left = all.filter((tool) => !isSeen(tool) && (tool.owner !== null || !view.has(tool.name)));
-  return {
-    tools: [...view].map(({ definition }) => definition),
-    fileOf: new Map(all.filter(isSeen).map(({ name, source }) => [name, shown(source)])),
-    owned: new Map(),
-    problems,
-    ...(left.length > 0 && { leftOut: leftOutText(left) }),
-  };
+  const left: CapabilityTool[] = [];
+  const fileOf = new Map<string, string>();
+  for (const tool of all) {
+    const { name, entry, owner, source } = tool;
+    const seen = view.get(name);
+    if (seen?.definition === entry.definition) fileOf.set(name, shown(source));
+    else if (owner !== null || seen === undefined) left.push(tool);
+  }
+  const tools = definitionsOf(view);
+  const leftOut = left.length > 0 && { leftOut: leftOutText(left) };
+  return { tools, fileOf, owned: new Map(), problems, ...leftOut };
+}
+
+export function definitionsOf(registry: Iterable<ToolEntry>): readonly ToolDefinition[] {
+  return [...registry].map(({ definition }) => definition);
 }
 
 function assertPersona(persona: string | undefined, known: readonly string[]): void {
@@ -268,7 +295,7 @@ function ofEveryone(all: readonly CapabilityTool[], shown: (file: string) => str
     fileOf.set(prefix + name, shown(source));
     if (owner !== null) owned.set(prefix + name, { persona: owner, name });
   }
-  return { tools: [...registry].map(({ definition }) => definition), fileOf, owned };
+  return { tools: definitionsOf(registry), fileOf, owned };
 }
 
 /** Describes the tools that only other personas have. */

@@ -33,17 +33,16 @@ export function table(
   [spare, ...more]: readonly string[] = [],
 ): string {
   const titles = Object.keys(rows[0] ?? {});
-  const heading = Object.fromEntries(titles.map((title) => [title, [title, 'dim']])) as Row;
-  const cells = [heading, ...rows].map((row) => titles.map((title) => cellOf(title, row[title])));
-  const widths = titles.map((_, at) => widthIn(cells, at));
-  const least = titles.map((_, at) => widthIn(cells, at, ' '));
+  const lines: Cell[][] = [titles.map((text) => ({ text, style: 'dim' }))];
+  for (const row of rows) lines.push(titles.map((title) => cellOf(title, row[title])));
+  const least = widthsOf(lines, ' ');
   const room = columns - GAP.length * (titles.length - 1);
   if (spare !== undefined && sumOf(least) > room) {
     const fewer = rows.map(({ [spare]: _, ...row }) => row);
     return table({ columns }, fewer, more);
   }
-  const fitting = shrink(widths, least, room);
-  return cells.flatMap((row) => linesOf(row, fitting)).join('\n');
+  const fitting = shrink(shrink(widthsOf(lines, '\n'), least, room), [], room);
+  return lines.flatMap((cells) => [...linesOf(cells, fitting)]).join('\n');
 }
 
 function cellOf(title: string, value: Row[string]): Cell {
@@ -52,38 +51,41 @@ function cellOf(title: string, value: Row[string]): Cell {
   return { text: plainLine(String(text)), style };
 }
 
-/** Returns the length of the longest text in a column, or of the longest part of one. */
-function widthIn(cells: readonly (readonly Cell[])[], at: number, separator = '\n'): number {
-  const parts = cells.flatMap((row) => row[at]!.text.split(separator));
-  return Math.max(...parts.map(({ length }) => length));
+/** Returns the width of each column's longest text, or of the longest part of one. */
+function widthsOf(lines: readonly (readonly Cell[])[], separator: string): readonly number[] {
+  const widths: number[] = [];
+  for (const cells of lines)
+    for (const [at, { text }] of cells.entries())
+      for (const { length } of text.split(separator))
+        widths[at] = Math.max(widths[at] ?? LEAST_WIDTH, length);
+  return widths;
 }
 
-/** Makes the widest columns narrower until the table fits, and breaks words only as a last resort. */
+/** Makes the widest columns narrower until the table fits, but not narrower than `least`. */
 function shrink(
   widths: readonly number[],
   least: readonly number[],
   room: number,
 ): readonly number[] {
   const fitting = [...widths];
-  for (const floor of [(at: number) => Math.max(least[at]!, LEAST_WIDTH), () => LEAST_WIDTH])
-    while (sumOf(fitting) > room) {
-      const shrinkable = fitting.map((width, at) => (width > floor(at) ? width : 0));
-      const widest = Math.max(...shrinkable);
-      if (widest === 0) break;
-      fitting[shrinkable.indexOf(widest)]! -= 1;
-    }
+  while (sumOf(fitting) > room) {
+    const shrinkable = fitting.map((width, at) => (width > (least[at] ?? LEAST_WIDTH) ? width : 0));
+    const widest = Math.max(...shrinkable);
+    if (widest === 0) break;
+    fitting[shrinkable.indexOf(widest)]! -= 1;
+  }
   return fitting;
 }
 
-function linesOf(cells: readonly Cell[], widths: readonly number[]): readonly string[] {
+function* linesOf(cells: readonly Cell[], widths: readonly number[]): Generator<string> {
   const wrapped = cells.map(({ text }, at) => wrapWords(text, widths[at]!));
   const height = Math.max(...wrapped.map(({ length }) => length));
-  return Array.from({ length: height }, (_, line) =>
-    cells
-      .map(({ style }, at) => padded(wrapped[at]![line] ?? '', style, widths[at]!))
-      .join(GAP)
-      .trimEnd(),
-  );
+  for (let line = 0; line < height; line += 1) {
+    const parts: string[] = [];
+    for (const [at, { style }] of cells.entries())
+      parts.push(padded(wrapped[at]![line] ?? '', style, widths[at]!));
+    yield parts.join(GAP).trimEnd();
+  }
 }
 
 function padded(text: string, style: Style | undefined, width: number): string {

@@ -47,90 +47,79 @@ export interface Dialog extends Terminal {
 const USUAL_COLUMNS = 80;
 
 /**
- * Returns a process's terminal. Colors follow https://no-color.org.
+ * The process's terminal. Colors follow https://no-color.org. Questions go to standard error, because
+ * standard output may be redirected to a file.
  *
  * Reserves standard output: output from the user's files goes to standard error, so that it can't
  * mix with results. A reader may close the pipe early (`… | head`).
  */
-export function processTerminal(process: NodeJS.Process): Dialog & { flush(): Promise<void> } {
-  const { stdout, stderr, env } = process;
-  const write = stdout.write.bind(stdout);
-  stdout.write = stderr.write.bind(stderr);
-  for (const stream of [stdout, stderr]) stream.on('error', ignoreClosedReader);
-  const forced = env['FORCE_COLOR'] ? env['FORCE_COLOR'] !== '0' : stdout.isTTY;
-  const color = !env['NO_COLOR'] && forced;
-  return Object.assign(dialogOf(process), {
-    out: (text: string) => void write(`${asShown(color, text)}\n`),
-    write: (text: string) => void write(text),
-    err: (text: string) => void stderr.write(`${asShown(color, text)}\n`),
-    columns: stdout.isTTY ? stdout.columns || USUAL_COLUMNS : Infinity,
-    flush: async () => {
-      for (const last of [write, stderr.write.bind(stderr)])
-        await new Promise<void>((done) => last('', () => done()));
-    },
-  });
-}
+export class ProcessTerminal implements Dialog {
+  readonly columns: number;
+  readonly #color: boolean;
+  readonly #write: typeof process.stdout.write;
+  #inputRead = false;
 
-/**
- * Questions go to standard error, because standard output may be redirected to a file. Standard
- * input is opened when it's first used.
- */
-function dialogOf(
-  process: NodeJS.Process,
-): Pick<Dialog, 'interactive' | 'input' | 'ask' | 'onInterrupt'> {
-  const listeners = new Set<() => void>();
-  const interrupt = () => {
-    for (const listener of listeners) listener();
-  };
-  let inputRead = false;
-  const dialog = {
-    get interactive() {
-      return !inputRead && isatty(0) && process.stderr.isTTY === true;
-    },
-    get input() {
-      inputRead = true;
-      return process.stdin;
-    },
-    ask: (question: string, { prefill, signal }: AskOptions = {}) =>
-      new Promise<string | undefined>((resolve) => {
-        if (!dialog.interactive || signal?.aborted === true) return resolve(undefined);
-        const lines = createInterface({
-          input: process.stdin,
-          output: process.stderr,
-          terminal: true,
-          historySize: 0,
-        });
-        const withdraw = () => lines.close();
-        let answer: string | undefined;
-        lines.once('line', (line) => {
-          answer = line;
-          lines.close();
-        });
-        lines.once('close', () => {
-          signal?.removeEventListener('abort', withdraw);
-          if (answer === undefined) process.stderr.write('\n');
-          resolve(answer);
-        });
-        // While the user edits a line, Ctrl-C sends no signal to the process.
-        lines.on('SIGINT', () => {
-          interrupt();
-          lines.close();
-        });
-        signal?.addEventListener('abort', withdraw, { once: true });
-        lines.setPrompt(question);
-        lines.prompt();
-        if (prefill !== undefined) lines.write(prefill);
-      }),
-    onInterrupt: (listener: () => void) => {
-      if (listeners.size === 0) process.on('SIGINT', interrupt);
-      listeners.add(listener);
-      return () => {
-        listeners.delete(listener);
-        if (listeners.size === 0) process.removeListener('SIGINT', interrupt);
-      };
-    },
-  };
-  return dialog;
+  constructor() {
+    const { stdout, stderr, env } = process;
+    this.#write = stdout.write.bind(stdout);
+    stdout.write = stderr.write.bind(stderr);
+    for (const stream of [stdout, stderr]) stream.on('error', ignoreClosedReader);
+    const forced = env['FORCE_COLOR'] ? env['FORCE_COLOR'] !== '0' : stdout.isTTY;
+    this.#color = !env['NO_COLOR'] && forced;
+    this.columns = stdout.isTTY ? stdout.columns || USUAL_COLUMNS : Infinity;
+  }
+
+  out(text: string): void {
+    this.#write(`${asShown(this.#color, text)}\n`);
+  }
+
+  write(text: string): void {
+    this.#write(text);
+  }
+
+  err(text: string): void {
+    process.stderr.write(`${asShown(this.#color, text)}\n`);
+  }
+
+  async flush(): Promise<void> {
+    await new Promise((done) => this.#write('', done));
+    await new Promise((done) => process.stderr.write('', done));
+  }
+
+  get interactive(): boolean {
+    return !this.#inputRead && isatty(0) && process.stderr.isTTY;
+  }
+
+  /** Standard input, which is opened when it's first used. */
+  get input(): Readable {
+    this.#inputRead = true;
+    return process.stdin;
+  }
+
+  async ask(question: string, { prefill, signal }: AskOptions = {}): Promise<string | undefined> {
+    if (!this.interactive || signal?.aborted) return undefined;
+    const { stdin: input, stderr: output } = process;
+    const lines = createInterface({ input, output, terminal: true, historySize: 0, signal });
+    // While the user edits a line, Ctrl-C sends no signal to the process.
+    lines.on('SIGINT', () => {
+      process.emit('SIGINT');
+      lines.close();
+    });
+    lines.setPrompt(question);
+    lines.prompt();
+    if (prefill !== undefined) lines.write(prefill);
+    for await (const line of lines) {
+      lines.close();
+      return line;
+    }
+    output.write('\n');
+    return undefined;
+  }
+
+  onInterrupt(listener: () => void): () => void {
+    process.on('SIGINT', listener);
+    return () => void process.off('SIGINT', listener);
+  }
 }
 
 /** Runs `work` with a signal that aborts when the user presses Ctrl-C. */
