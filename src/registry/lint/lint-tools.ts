@@ -39,7 +39,7 @@ interface NamedTools {
 }
 
 /** The options of `lintTools`. */
-export interface LintOptions {
+interface LintOptions {
   /** The severity of each rule, or `'off'`. @default each rule's own severity */
   readonly rules?: Readonly<Partial<Record<LintRuleName, 'off' | 'error' | 'warning'>>>;
   /**
