@@ -258,22 +258,27 @@ function parseVersion(version = ''): semver.SemVer | undefined {
 }
 
 function compileConstraint(constraint: string): VersionTest {
-  const compilePiece = (piece: string): VersionTest => {
-    const isExcluded = /^!=\s*[\dvxX*]/.test(piece);
-    const text = piece.replace(isExcluded ? '!=' : /^={2,3}(?!=)/, isExcluded ? '' : '=');
-    // Pre-release versions match too, so that queries find everything in the catalogue.
-    const range = new semver.Range(text, { includePrerelease: true });
-    return (version) => range.test(version) !== isExcluded;
-  };
   try {
-    const alternatives = constraint
-      .split('||')
-      .map((alternative) => alternative.split(',').filter((piece) => piece.trim() !== ''));
-    if (constraint.length > LONGEST || alternatives.some(({ length }) => length === 0))
-      throw new RangeError('too long, or half of it is missing');
-    const tests = alternatives.map((pieces) => pieces.map((piece) => compilePiece(piece.trim())));
-    return (version) => tests.some((pieces) => pieces.every((test) => test(version)));
+    if (constraint.length > LONGEST) throw new RangeError('too long');
+    const alternatives = constraint.split('||').map(compileAlternative);
+    return (version) => alternatives.some((test) => test(version));
   } catch {
     throw invalidArgument("a version constraint such as '>=1.2', '^1' or '1.x || >=2'", constraint);
   }
+}
+
+function compileAlternative(alternative: string): VersionTest {
+  const tests: VersionTest[] = [];
+  for (const piece of alternative.split(','))
+    if (piece.trim() !== '') tests.push(compilePiece(piece.trim()));
+  if (tests.length === 0) throw new RangeError('half of it is missing');
+  return (version) => tests.every((test) => test(version));
+}
+
+function compilePiece(piece: string): VersionTest {
+  const isExcluded = /^!=\s*[\dvxX*]/.test(piece);
+  const text = piece.replace(isExcluded ? '!=' : /^={2,3}(?!=)/, isExcluded ? '' : '=');
+  // Pre-release versions match too, so that queries find everything in the catalogue.
+  const range = new semver.Range(text, { includePrerelease: true });
+  return (version) => range.test(version) !== isExcluded;
 }

@@ -58,50 +58,68 @@ const OF_PERSONA = /[\\/]personas[\\/]([^\\/]+)[\\/](?:Toolbox[\\/])?functions\.
  */
 export async function findManifestFiles(folder: string): Promise<FolderFiles> {
   const root = resolve(folder);
-  const files: ManifestFile[] = [];
-  const issues: ManifestIssue[] = [];
-  const say = (path: string, message: string, severity?: ManifestIssue['severity']) =>
-    void issues.push(wholeFinding(null, below(path), { message }, severity));
-  const below = (path: string) => withSlashes(relative(root, path));
-  const realRoot = await realpath(root).catch(() => undefined);
-  if (realRoot === undefined) {
-    say(root, "The folder doesn't exist.");
-    return { files, issues };
+  const search = new FolderSearch(root, await realpath(root).catch(() => undefined));
+  await search.run();
+  return { files: search.files, issues: search.issues };
+}
+
+/** Collects the manifests below one folder, and what's wrong with its paths. */
+class FolderSearch {
+  readonly files: ManifestFile[] = [];
+  readonly issues: ManifestIssue[] = [];
+  readonly #root: string;
+  readonly #realRoot: string | undefined;
+
+  constructor(root: string, realRoot: string | undefined) {
+    this.#root = root;
+    this.#realRoot = realRoot;
+  }
+
+  async run(): Promise<void> {
+    if (this.#realRoot === undefined) return this.#report(this.#root, "The folder doesn't exist.");
+    await this.#add(this.#root, SHARED, null);
+    for (const place of PERSONA_FOLDERS) {
+      const personas = join(this.#root, place);
+      if (!(await this.#isInside(personas))) continue;
+      const listed = await readdir(personas).catch(() => undefined);
+      if (listed === undefined) this.#report(personas, "The folder of personas can't be read.");
+      for (const persona of (listed ?? []).sort(compareText)) {
+        if (persona.startsWith('.')) continue;
+        const own = join(personas, persona);
+        // `stat` follows links, but `#isInside` has checked that their targets are inside the folder.
+        if (!(await this.#isInside(own))) continue;
+        const stats = await stat(own).catch(() => undefined);
+        if (stats?.isDirectory() === true) await this.#add(own, OWN, persona);
+      }
+    }
+  }
+
+  async #add(folder: string, places: Places, owner: string | null): Promise<void> {
+    for (const kind of Object.keys(places) as ManifestFile['kind'][])
+      for (const place of places[kind] ?? []) {
+        const path = join(folder, place);
+        if (await this.#isInside(path))
+          this.files.push({ path, file: this.#below(path), kind, owner });
+      }
   }
 
   /** Resolves to true if a path exists and its real path is below the root. */
-  const isInside = async (path: string): Promise<boolean> => {
+  async #isInside(path: string): Promise<boolean> {
     if (!(await lstat(path).catch(() => undefined))) return false;
     const real = await realpath(path).catch(() => undefined);
-    if (real === undefined || real.startsWith(realRoot + (realRoot.endsWith(sep) ? '' : sep)))
-      return true;
-    say(path, "This link leads out of the folder, so it isn't read.", 'warning');
+    const root = this.#realRoot!;
+    if (real === undefined || real.startsWith(root.endsWith(sep) ? root : root + sep)) return true;
+    this.#report(path, "This link leads out of the folder, so it isn't read.", 'warning');
     return false;
-  };
-  const add = async (folder: string, places: Places, owner: string | null) => {
-    for (const [kind, paths] of Object.entries(places) as [
-      ManifestFile['kind'],
-      readonly string[],
-    ][])
-      for (const path of paths.map((place) => join(folder, place)))
-        if (await isInside(path)) files.push({ path, file: below(path), kind, owner });
-  };
-
-  await add(root, SHARED, null);
-  for (const personas of PERSONA_FOLDERS.map((place) => join(root, place))) {
-    if (!(await isInside(personas))) continue;
-    const listed = await readdir(personas).catch(() => undefined);
-    if (listed === undefined) say(personas, "The folder of personas can't be read.");
-    const names = (listed ?? []).filter((name) => !name.startsWith('.')).sort(compareText);
-    for (const persona of names) {
-      const own = join(personas, persona);
-      // `stat` follows links, but `isInside` has checked that their targets are inside the folder.
-      if (!(await isInside(own)) || !(await stat(own).catch(() => undefined))?.isDirectory())
-        continue;
-      await add(own, OWN, persona);
-    }
   }
-  return { files, issues };
+
+  #report(path: string, message: string, severity?: ManifestIssue['severity']): void {
+    this.issues.push(wholeFinding(null, this.#below(path), { message }, severity));
+  }
+
+  #below(path: string): string {
+    return withSlashes(relative(this.#root, path));
+  }
 }
 
 /** Returns the persona that owns the manifest at a path, based on the folders in the path. */

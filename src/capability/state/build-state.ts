@@ -94,14 +94,14 @@ export const EMPTY: CapabilityState = Object.freeze({
 export function build(inputs: Inputs, live: LiveFacts, before: CapabilityState): CapabilityState {
   const { files, sources, code } = inputs;
   const findings = [inputs, ...files, ...sources].flatMap((part) => part.findings);
-  const ofFiles = files.flatMap((file): readonly DeclaredTool[] => file.tools);
-  const declared = [...code.map((each) => placed(each, null, CODE)), ...ofFiles];
+  const declared = [
+    ...code.map((each) => placed(each, null, CODE)),
+    ...files.flatMap((file): readonly DeclaredTool[] => file.tools),
+  ];
   const { joined, taken } = join(declared, sources, findings);
-  const discovered = sources.flatMap(({ owner, name, definitions }) =>
-    definitions.filter((each) => !taken.has(each)).map((each) => placed(each, owner, name)),
-  );
+  const usable = withoutDuplicates([...joined, ...discoveredIn(sources, taken)], findings);
   const tools = new OwnedNames(
-    withoutDuplicates([...joined, ...discovered], findings).map(
+    usable.map(
       (tool) =>
         sameAs(before.tools.own(tool.owner, tool.entry.name), tool) ?? createTool(tool, live),
     ),
@@ -130,6 +130,15 @@ export function build(inputs: Inputs, live: LiveFacts, before: CapabilityState):
 }
 
 const CODE = 'code';
+
+/** Returns the sources' tools that no declared tool was joined with. */
+function* discoveredIn(
+  sources: readonly SourceContent[],
+  taken: ReadonlySet<ToolDefinition>,
+): Iterable<DeclaredTool> {
+  for (const { owner, name, definitions } of sources)
+    for (const each of definitions) if (!taken.has(each)) yield placed(each, owner, name);
+}
 
 function placed(definition: ToolDefinition, owner: string | null, source: string): DeclaredTool {
   const place = placeless(owner, source);
@@ -186,17 +195,24 @@ function join(
 
 function personasOf(
   tools: OwnedNames<CapabilityTool>,
-  { skills, tasks, jobs }: ResolvedWork,
+  work: ResolvedWork,
 ): ReadonlyMap<string, string> {
-  const names = [
-    ...[tools, skills, tasks, jobs].flatMap(({ all }) => all.map(({ owner }) => owner ?? '')),
-    ...tools.all.flatMap(({ entry }) => entry.personaAllowlist ?? []),
-    ...jobs.all.flatMap(({ personas }) => personas),
-  ].filter((name) => ownerKey(name) !== '');
   const personas = new Map<string, string>();
-  for (const name of names)
-    if (!personas.has(personaKey(name))) personas.set(personaKey(name), name.trim());
+  for (const name of personaNames(tools, work)) {
+    const key = personaKey(name);
+    if (key !== '' && !personas.has(key)) personas.set(key, name.trim());
+  }
   return personas;
+}
+
+function* personaNames(
+  tools: OwnedNames<CapabilityTool>,
+  { skills, tasks, jobs }: ResolvedWork,
+): Iterable<string> {
+  for (const { all } of [tools, skills, tasks, jobs])
+    for (const { owner } of all) if (owner !== null) yield owner;
+  for (const { entry } of tools.all) yield* entry.personaAllowlist ?? [];
+  for (const { personas } of jobs.all) yield* personas;
 }
 
 function groupByEntry(
@@ -229,13 +245,20 @@ function contentsOf(
 
 /** Returns the items that were added, edited and removed between two states. */
 export function differenceOf(before: Contents, after: Contents) {
-  const pick = (from: Contents, test: (digest: string, key: string) => boolean) =>
-    Object.freeze(
-      [...from].filter(([key, { digest }]) => test(digest, key)).map(([, { ref }]) => ref),
-    );
+  const [added, edited, removed]: [CapabilityRef[], CapabilityRef[], CapabilityRef[]] = [
+    [],
+    [],
+    [],
+  ];
+  for (const [key, { ref, digest }] of after) {
+    const previous = before.get(key);
+    if (previous === undefined) added.push(ref);
+    else if (previous.digest !== digest) edited.push(ref);
+  }
+  for (const [key, { ref }] of before) if (!after.has(key)) removed.push(ref);
   return Object.freeze({
-    added: pick(after, (_, key) => !before.has(key)),
-    edited: pick(after, (digest, key) => (before.get(key)?.digest ?? digest) !== digest),
-    removed: pick(before, (_, key) => !after.has(key)),
+    added: Object.freeze(added),
+    edited: Object.freeze(edited),
+    removed: Object.freeze(removed),
   });
 }
