@@ -194,11 +194,12 @@ class CatalogueApp {
       this.app.get(path, (context) => sendJson(context, { status: 'ok' }));
     this.app.get('/readyz', async (context) => {
       const { operator } = this.#settings;
-      const isReady = await Promise.resolve(operator?.store.now()).then(
-        () => true,
-        () => false,
-      );
-      return isReady ? sendJson(context, { status: 'ok' }) : sendError(notReady());
+      try {
+        await operator?.store.now();
+        return sendJson(context, { status: 'ok' });
+      } catch {
+        return sendError(notReady());
+      }
     });
   }
 

@@ -45,23 +45,39 @@ function collectFindings(
   capabilities: CapabilityRegistry,
   rules: LintRules,
 ): readonly ListedFinding[] {
-  const ofManifests = capabilities.findings.map(
-    ({ severity, kind, owner, file, line, column, path, entryName, message }): ListedFinding => ({
-      finding: {
-        severity,
-        kind,
-        rule: null,
-        name: entryName ?? null,
-        persona: owner,
-        source: file,
-        line,
-        column,
-        path,
-        message: shownMessage(message, path),
-      },
-      allowlist: undefined,
-    }),
+  return [...capabilities.findings.map(ofManifest), ...ofLint(capabilities, rules)].sort(
+    (a, b) => rankOf(a) - rankOf(b) || compareText(placeOf(a), placeOf(b)),
   );
+}
+
+function rankOf({ finding: { severity, rule } }: ListedFinding): number {
+  return 2 * SEVERITIES.indexOf(severity) + (rule === null ? 0 : 1);
+}
+
+function placeOf({ finding: { persona, name } }: ListedFinding): string {
+  return `${ownerKey(persona)}/${name ?? ''}`;
+}
+
+function ofManifest(found: CapabilityFinding): ListedFinding {
+  const { severity, kind, owner, file, line, column, path, entryName, message } = found;
+  return {
+    finding: {
+      severity,
+      kind,
+      rule: null,
+      name: entryName ?? null,
+      persona: owner,
+      source: file,
+      line,
+      column,
+      path,
+      message: shownMessage(message, path),
+    },
+    allowlist: undefined,
+  };
+}
+
+function* ofLint(capabilities: CapabilityRegistry, rules: LintRules): Iterable<ListedFinding> {
   const tools = capabilities
     .tools()
     .map((tool) => ({ tool, entry: tool.entry, owner: ownerKey(tool.owner) }));
@@ -74,30 +90,23 @@ function collectFindings(
       ),
     meet: (earlier, later) => meet(capabilities, earlier.tool, later.tool),
   });
-  const ofLint = tools.flatMap(({ tool }, index) =>
-    withSeverities(linted[index]!, rules).map(({ rule, severity, message }): ListedFinding => ({
-      finding: {
-        severity,
-        kind: null,
-        rule,
-        name: tool.name,
-        persona: tool.owner,
-        source: tool.source,
-        line: null,
-        column: null,
-        path: null,
-        message: tool.manifest === null ? message : inManifestKeys(message),
-      },
-      allowlist: tool.entry.personaAllowlist,
-    })),
-  );
-  const rankOf = ({ finding: { severity, rule } }: ListedFinding) =>
-    2 * SEVERITIES.indexOf(severity) + (rule === null ? 0 : 1);
-  const placeOf = ({ finding: { persona, name } }: ListedFinding) =>
-    `${ownerKey(persona)}/${name ?? ''}`;
-  return [...ofManifests, ...ofLint].sort(
-    (a, b) => rankOf(a) - rankOf(b) || compareText(placeOf(a), placeOf(b)),
-  );
+  for (const [index, { tool }] of tools.entries())
+    for (const { rule, severity, message } of withSeverities(linted[index]!, rules))
+      yield {
+        finding: {
+          severity,
+          kind: null,
+          rule,
+          name: tool.name,
+          persona: tool.owner,
+          source: tool.source,
+          line: null,
+          column: null,
+          path: null,
+          message: tool.manifest === null ? message : inManifestKeys(message),
+        },
+        allowlist: tool.entry.personaAllowlist,
+      };
 }
 
 /** Returns the names, aliases and categories of each owner's tools. */

@@ -82,12 +82,13 @@ export class OperatorRoom {
   /** Returns the oldest waiting calls whose fields contain these texts, or the call with an id. */
   async pending({ id, after, limit, ...parts }: PendingQuery) {
     const isFiltered = Object.values(parts).some((part) => part !== undefined);
-    const waiting = async () =>
-      (await this.desk?.waiting({ after, limit: isFiltered ? Infinity : limit })) ?? [];
-    const called = async (one: string) =>
-      [await this.desk?.get(one)].filter((each) => each !== undefined);
-    const all = await (id === undefined ? waiting() : called(id));
-    const found = all.filter((call) => containsAll(call, parts)).slice(0, limit);
+    const asked =
+      id === undefined
+        ? await this.desk?.waiting({ after, limit: isFiltered ? Infinity : limit })
+        : [await this.desk?.get(id)];
+    const found: Pending[] = [];
+    for (const call of asked ?? [])
+      if (call !== undefined && found.length < limit && containsAll(call, parts)) found.push(call);
     const next = found.length < limit ? null : found.at(-1)!.id;
     return { next, pending: found.map((each) => this.#shown(each)) };
   }
