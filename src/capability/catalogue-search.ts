@@ -37,12 +37,11 @@ export class CatalogueSearch {
     this.#follow(state);
     const owned = (entry: ToolEntry) => state.ownersOf.get(entry) ?? [];
     const { best, having } = this.#index.find(text, limit, (entry) => owned(entry).some(accepts));
+    const hits: CapabilityHits['hits'][number][] = [];
     // One definition may belong to tools of several owners.
-    const hits = best.flatMap(({ entry, result }) =>
-      owned(entry)
-        .filter(accepts)
-        .map((tool) => Object.freeze({ ...result, tool })),
-    );
+    for (const { entry, result } of best)
+      for (const tool of owned(entry))
+        if (accepts(tool)) hits.push(Object.freeze({ ...result, tool }));
     return {
       hits: Object.freeze(hits.sort(inOrder).slice(0, limit)),
       having: Object.freeze(having().flatMap(owned)),

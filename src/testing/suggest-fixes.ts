@@ -43,12 +43,14 @@ export function suggestFixes(
 ): readonly SuggestedFix[] {
   const trial = new Trial(registry, before, request);
   const tools = new Set(misses.map(({ toolName }) => toolName));
-  return [...tools]
-    .flatMap((toolName) => ideasFor(registry, toolName, before, misses))
-    .slice(0, MOST_TRIED)
-    .map((idea) => trial.of(idea))
-    .filter(({ gain }) => gain > 0)
-    .sort((a, b) => b.gain - a.gain);
+  const ideas: Idea[] = [];
+  for (const toolName of tools) ideas.push(...ideasFor(registry, toolName, before, misses));
+  const fixes: SuggestedFix[] = [];
+  for (const idea of ideas.slice(0, MOST_TRIED)) {
+    const fix = trial.of(idea);
+    if (fix.gain > 0) fixes.push(fix);
+  }
+  return fixes.sort((a, b) => b.gain - a.gain);
 }
 
 type Idea = Pick<SuggestedFix, 'toolName' | 'field' | 'value'>;

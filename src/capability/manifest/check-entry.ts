@@ -9,15 +9,6 @@ import { didYouMean, requiredWords } from './manifest-issue.js';
 export function checkEntry(fields: Readonly<Record<string, unknown>>): readonly EntryFinding[] {
   const { error } = manifestEntrySchema.safeParse(fields);
   if (error === undefined) return missingParameters(fields);
-  const unknown = error.issues.flatMap(({ path, ...issue }) =>
-    issue.code === 'unrecognized_keys' ? issue.keys.map((key) => ({ path, key })) : [],
-  );
-  const warnings = unknown.slice(0, MOST_UNKNOWN).map(({ path, key }): EntryFinding => {
-    const known = KNOWN_KEYS[(path[0] ?? 'entry') as keyof typeof KNOWN_KEYS];
-    const advice = didYouMean(key, known);
-    const message = `Unknown key ${describeValue(key)}.${advice || ' It is kept but has no effect.'}`;
-    return { path: [...(path as string[]), key], message, severity: 'warning' };
-  });
   const issues = error.issues.filter(({ code }) => code !== 'unrecognized_keys');
   const wrong = toIssues({ issues } as z.ZodError, fields).map(
     ({ path, message }): EntryFinding => ({
@@ -26,7 +17,25 @@ export function checkEntry(fields: Readonly<Record<string, unknown>>): readonly 
       severity: 'error',
     }),
   );
+  const warnings = [...unknownKeys(error)].slice(0, MOST_UNKNOWN).map(warningOf);
   return [...wrong, ...missingParameters(fields), ...warnings];
+}
+
+type Path = readonly PropertyKey[];
+
+/** Returns the path of each unknown key. */
+function* unknownKeys({ issues }: z.ZodError): Iterable<Path> {
+  for (const issue of issues)
+    if (issue.code === 'unrecognized_keys')
+      for (const key of issue.keys) yield [...issue.path, key];
+}
+
+function warningOf(path: Path): EntryFinding {
+  const key = path.at(-1);
+  const known = KNOWN_KEYS[(path.length > 1 ? path[0] : 'entry') as keyof typeof KNOWN_KEYS];
+  const advice = didYouMean(String(key), known);
+  const message = `Unknown key ${describeValue(key)}.${advice || ' It is kept but has no effect.'}`;
+  return { path: path as string[], message, severity: 'warning' };
 }
 
 /**

@@ -130,17 +130,21 @@ export function createTool(
       return ledger.samples(owner, entry);
     },
     get available() {
-      const circumstances = {
-        hasCredentials: authStatusOf(entry, env).ready,
-        get hasProvider() {
-          return Object.values(ledger.tool(owner, entry).providers).some(
-            ({ lastCall, backoffUntil }) => lastCall?.success === true && backoffUntil === null,
-          );
-        },
-      };
-      return unavailableReason(entry, circumstances) === undefined;
+      return isAvailable(owner, entry, { ledger, env });
     },
   });
+}
+
+function isAvailable(owner: string | null, entry: ToolEntry, { ledger, env }: LiveFacts): boolean {
+  const circumstances = {
+    hasCredentials: authStatusOf(entry, env).ready,
+    get hasProvider() {
+      for (const { lastCall, backoffUntil } of Object.values(ledger.tool(owner, entry).providers))
+        if (lastCall?.success === true && backoffUntil === null) return true;
+      return false;
+    },
+  };
+  return unavailableReason(entry, circumstances) === undefined;
 }
 
 /** Returns the trimmed strings, without duplicates and blanks. */
@@ -181,16 +185,20 @@ function authStatusOf(
   env: Environment,
 ): CapabilityTool['authStatus'] {
   if (auth?.required !== true) return NOT_REQUIRED;
-  const isSet = (variable: string) => Object.hasOwn(env, variable) && Boolean(env[variable]);
   const variables = Object.entries(auth.env ?? {});
-  const required = variables.flatMap(([variable, need]) => (need === 'required' ? [variable] : []));
-  const missing = required.filter((variable) => !isSet(variable));
-  const someOptional = variables.some(([variable, need]) => need === 'optional' && isSet(variable));
-  const satisfied =
-    required.length > 0 ? missing.length === 0 : someOptional || variables.length === 0;
+  const missing: string[] = [];
+  let hasRequired = false;
+  let hasAny = false;
+  for (const [variable, need] of variables) {
+    const isSet = Object.hasOwn(env, variable) && Boolean(env[variable]);
+    hasAny ||= isSet;
+    hasRequired ||= need === 'required';
+    if (need === 'required' && !isSet) missing.push(variable);
+  }
+  const satisfied = hasRequired ? missing.length === 0 : hasAny || variables.length === 0;
   return Object.freeze({
     required: true,
-    ready: satisfied || (providers.length > 1 && variables.some(([variable]) => isSet(variable))),
+    ready: satisfied || (providers.length > 1 && hasAny),
     missing: Object.freeze(missing),
   });
 }

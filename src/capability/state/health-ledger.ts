@@ -250,10 +250,12 @@ function labelsOf(entry: ToolEntry) {
   const known = labels.get(entry);
   if (known !== undefined) return known;
   const ordered = entry.providers.toSorted((a, b) => (a.priority ?? 100) - (b.priority ?? 100));
-  const identities = new Map(ordered.map((spec) => [identityOf(spec), spec.name]));
-  const count = (name: string) => [...identities.values()].filter((each) => each === name).length;
+  const identities = new Map<string, string>();
+  for (const spec of ordered) identities.set(identityOf(spec), spec.name);
+  const names = [...identities.values()];
+  const isShared = (name: string) => names.indexOf(name) !== names.lastIndexOf(name);
   const made = [...identities].map(
-    ([identity, name]) => [count(name) > 1 ? identity : name, identity] as const,
+    ([identity, name]) => [isShared(name) ? identity : name, identity] as const,
   );
   labels.set(entry, made);
   return made;

@@ -85,14 +85,15 @@ function resolve<Kind extends WorkKind>(
   const requiredSkills =
     kind === 'skill' ? [] : (manifest as unknown as TaskManifest).required_skills;
   const steps = kind === 'job' ? (manifest as unknown as JobManifest).task_graph : [];
-  const missing = (key: keyof typeof WHAT, names: readonly string[], among: Known) =>
-    Object.freeze(
-      names.filter((each, index) => {
-        const isMissing = among.seenBy(owner, each) === undefined;
-        if (isMissing) report(danglingReference(raw, name, [key, index], each, among));
-        return isMissing;
-      }),
-    );
+  const missing = (key: keyof typeof WHAT, names: readonly string[], among: Known) => {
+    const found: string[] = [];
+    for (const [index, each] of names.entries()) {
+      if (among.seenBy(owner, each) !== undefined) continue;
+      report(danglingReference(raw, name, [key, index], each, among));
+      found.push(each);
+    }
+    return Object.freeze(found);
+  };
   const unresolved = Object.freeze({
     skills: missing('required_skills', requiredSkills, known.skills),
     tools: missing('required_tools', requiredTools, known.tools),
