@@ -83,11 +83,7 @@ function* ofLint(capabilities: CapabilityRegistry, rules: LintRules): Iterable<L
     .map((tool) => ({ tool, entry: tool.entry, owner: ownerKey(tool.owner) }));
   const names = namesOf(tools);
   const linted = lintEach(tools, {
-    knows: (name, { owner }) =>
-      ['', owner].some(
-        (each) =>
-          names.has(`${each}/${name}`) || names.has(`${each}/category ${normalizeLabel(name)}`),
-      ),
+    knows: (name, { owner }) => isKnown(names, '', name) || isKnown(names, owner, name),
     meet: (earlier, later) => meet(capabilities, earlier.tool, later.tool),
   });
   for (const [index, { tool }] of tools.entries())
@@ -120,6 +116,10 @@ function namesOf(
       names.add(`${owner}/category ${normalizeLabel(entry.category)}`);
   }
   return names;
+}
+
+function isKnown(names: ReadonlySet<string>, owner: string, name: string): boolean {
+  return names.has(`${owner}/${name}`) || names.has(`${owner}/category ${normalizeLabel(name)}`);
 }
 
 /**

@@ -9,9 +9,14 @@ export class CallTotals {
   #seen = new Set<string>();
 
   add(records: readonly SeriesRecord[]): void {
-    const fresh = records.filter(({ id }) => !this.#seen.has(id));
-    this.#seen = new Set(records.map(({ id }) => id));
-    this.tools = Object.fromEntries(byName([this.tools, ...fresh.map(({ tools }) => tools)]));
+    const seen = new Set<string>();
+    const fresh = [this.tools];
+    for (const { id, tools } of records) {
+      seen.add(id);
+      if (!this.#seen.has(id)) fresh.push(tools);
+    }
+    this.#seen = seen;
+    this.tools = Object.fromEntries(byName(fresh));
   }
 }
 

@@ -366,6 +366,18 @@ const findingsRoute = route(
 /** Maximum number of tools listed in `/health`. */
 const MOST_NAMED = 20;
 
+/** Returns the tools that kept running after their calls had been answered, worst first. */
+function abandonedIn(tools: readonly CapabilityTool[]) {
+  const found: { name: string; persona: string | null; calls: number }[] = [];
+  let sum = 0;
+  for (const { name, owner, health } of tools) {
+    const { abandoned: calls = 0 } = health.tool;
+    sum += calls;
+    if (calls > 0) found.push({ name, persona: owner, calls });
+  }
+  return { calls: sum, tools: found.sort((a, b) => b.calls - a.calls).slice(0, MOST_NAMED) };
+}
+
 const healthRoute = route(
   '/health',
   'Reports whether the catalogue is up, how many items it has, how many problems its files and sources have (/findings lists them, together with lint findings), and which tools kept running after their calls had been answered, worst first.',
@@ -373,14 +385,6 @@ const healthRoute = route(
   ({ catalogue }) => {
     const { revision, personas, findings } = catalogue;
     const tools = catalogue.tools();
-    const abandoned = tools
-      .map(({ name, owner, health }) => ({
-        name,
-        persona: owner,
-        calls: health.tool.abandoned ?? 0,
-      }))
-      .filter(({ calls }) => calls > 0)
-      .sort((a, b) => b.calls - a.calls);
     // The catalogue still serves the last content of a file or source that can't be read.
     const isDegraded = findings.some(
       ({ kind, severity }) => kind === 'unreadable' && severity === 'error',
@@ -394,10 +398,7 @@ const healthRoute = route(
       tasks: catalogue.tasks().length,
       jobs: catalogue.jobs().length,
       problems: findings.length,
-      abandoned: {
-        calls: abandoned.reduce((sum, { calls }) => sum + calls, 0),
-        tools: abandoned.slice(0, MOST_NAMED),
-      },
+      abandoned: abandonedIn(tools),
     };
   },
 );

@@ -107,12 +107,16 @@ export function evaluateSelection(
 ): SelectionEvaluation {
   const { suggest = false, ...request } = options;
   const { requests: labelled } = checkOptions(requestsSchema, { requests }, 'labelled requests');
-  const evaluated = labelled.map(({ text: asked, tools }): Evaluated => {
+  const evaluated: Evaluated[] = [];
+  for (const { text: asked, tools } of labelled) {
     const wanted = tools.map((name) => nameIn(registry, name));
-    return { text: asked, wanted, selection: selectTools(registry, { ...request, text: asked }) };
-  });
+    const selection = selectTools(registry, { ...request, text: asked });
+    evaluated.push({ text: asked, wanted, selection });
+  }
   const misses = evaluated.flatMap((each) => missesOf(registry, each));
-  const offered = new Set(evaluated.flatMap(({ selection }) => namesOf(selection)));
+  const neverSelected = new Set([...registry].map(({ name }) => name));
+  for (const { selection } of evaluated)
+    for (const name of namesOf(selection)) neverSelected.delete(name);
   return {
     requests: evaluated.length,
     recall: mean(evaluated.map(recallOf)),
@@ -120,7 +124,7 @@ export function evaluateSelection(
     tokens: tokensIn(registry, evaluated, request.countTokens ?? estimateTokens),
     misses,
     confused: confusionsIn(registry, misses),
-    neverSelected: [...registry].map(({ name }) => name).filter((name) => !offered.has(name)),
+    neverSelected: [...neverSelected],
     suggestions: suggest ? suggestFixes(registry, evaluated, misses, request) : [],
   };
 }
@@ -191,10 +195,10 @@ function confusionsIn(
       const pair = pairs.get(key) ?? { wanted, offered, texts: [] };
       pairs.set(key, { ...pair, texts: [...pair.texts, asked] });
     }
-  return [...pairs.values()]
-    .map(({ wanted, offered, texts }) => {
-      const known = new Set([wanted, offered].flatMap((name) => stemsOf(registry.require(name))));
-      return { wanted, offered, requests: texts.length, words: newWords(texts, known) };
-    })
-    .sort((a, b) => b.requests - a.requests);
+  const confused: Confusion[] = [];
+  for (const { wanted, offered, texts } of pairs.values()) {
+    const known = new Set([wanted, offered].flatMap((name) => stemsOf(registry.require(name))));
+    confused.push({ wanted, offered, requests: texts.length, words: newWords(texts, known) });
+  }
+  return confused.sort((a, b) => b.requests - a.requests);
 }

@@ -62,12 +62,15 @@ function ideasFor(
   before: readonly Evaluated[],
   misses: readonly Miss[],
 ): readonly Idea[] {
-  const missed = misses.filter((miss) => miss.toolName === toolName);
-  const texts = missed.map(({ text }) => text);
+  const texts: string[] = [];
   // A word of its neighbours, or of requests for other tools, doesn't tell the tool from them.
   const taken = new Set(stemsOf(registry.require(toolName)));
-  for (const { toolName: neighbour } of missed.flatMap(({ instead }) => instead))
-    for (const stem of stemsOf(registry.require(neighbour))) taken.add(stem);
+  for (const { toolName: missed, text, instead } of misses) {
+    if (missed !== toolName) continue;
+    texts.push(text);
+    for (const { toolName: neighbour } of instead)
+      for (const stem of stemsOf(registry.require(neighbour))) taken.add(stem);
+  }
   for (const { wanted, text } of before)
     if (!wanted.includes(toolName)) for (const stem of stemsIn(text)) taken.add(stem);
   return [

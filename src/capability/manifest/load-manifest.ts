@@ -19,7 +19,7 @@ import {
 import { allowsPersona, personaKey } from '../../core/persona.js';
 import { shownPath } from '../../host/shown-path.js';
 import { ownerKey } from './persona.js';
-import type { DeclaredTool, ExecuteOf } from './read-manifest.js';
+import type { DeclaredTool, ExecuteOf, ReadTool } from './read-manifest.js';
 
 /** The source of manifests: files, or a folder that contains them. */
 export type ManifestSource =
@@ -143,29 +143,35 @@ export async function loadManifest(
   } = checkOptions(schema, options, 'options of loadManifest');
   const { files, issues: found } = await manifestFilesOf(source);
   const contents = await readFiles(files, workOf(handlerMap(handlers)));
-  const issues = [...found, ...contents.flatMap((content) => content.findings)];
-  const tools = withoutDuplicates(
-    contents.flatMap((content) => content.tools),
-    issues,
-  );
+  const issues = [...found];
+  const declared: ReadTool[] = [];
+  let total = 0;
+  for (const content of contents) {
+    issues.push(...content.findings);
+    declared.push(...content.tools);
+    total += content.total;
+  }
+  const tools = withoutDuplicates(declared, issues);
   if (onInvalid === 'throw' && hasErrors(issues))
     throw new ToolManifestValidationError(issues.filter(({ severity }) => severity === 'error'));
-  const entries = (asked === undefined ? tools : toolsFor(tools, asked)).map(
-    ({ owner, index, line, manifest, source: file, entry: { definition } }): LoadedEntry =>
-      Object.freeze({
-        index,
-        line,
-        entry: manifest,
-        definition,
-        file,
-        ...(owner !== null && { persona: owner }),
-      }),
-  );
+  const entries = (asked === undefined ? tools : toolsFor(tools, asked)).map(loadedEntry);
   return Object.freeze({
     definitions: Object.freeze(entries.map(({ definition }) => definition)),
     entries: Object.freeze(entries),
     issues: Object.freeze(issues),
-    total: contents.reduce((sum, content) => sum + content.total, 0),
+    total,
+  });
+}
+
+function loadedEntry({ owner, index, line, manifest, source, entry }: ReadTool): LoadedEntry {
+  const { definition } = entry;
+  return Object.freeze({
+    index,
+    line,
+    entry: manifest,
+    definition,
+    file: source,
+    ...(owner !== null && { persona: owner }),
   });
 }
 

@@ -60,10 +60,10 @@ export function ownerMatches(
   return !excluded.has(key) && (wanted.size === 0 || wanted.has(key));
 }
 
-function tokensOf(given: string | readonly string[] = []): string[] {
-  return [given]
-    .flat()
-    .flatMap((item) => item.split(','))
-    .map((token) => personaKey(token.trim().replace(/^([-!])\s+/, '$1')))
-    .filter((token) => token !== '');
+function* tokensOf(given: string | readonly string[] = []): Iterable<string> {
+  for (const item of [given].flat())
+    for (const token of item.split(',')) {
+      const key = personaKey(token.trim().replace(/^([-!])\s+/, '$1'));
+      if (key !== '') yield key;
+    }
 }

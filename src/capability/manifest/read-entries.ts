@@ -48,37 +48,59 @@ export function readEntries<Item>(
   { owner, file }: { readonly owner: string | null; readonly file: string },
   read: (entry: RawEntry, tell: (finding: EntryFinding) => void) => Item | undefined,
 ): ReadEntries<Item> {
-  const source = readList(text, `${kind}s`);
-  if (!source.ok)
-    return { entries: [], issues: [wholeFinding(owner, file, source.fault)], total: 0 };
-  const { base, list, positionAt } = source;
-  const issues: ManifestIssue[] = [];
-  const placeAt = (path: JsonPath) => ({ owner, file, ...positionAt(path), path: pointerOf(path) });
-  const tell = ({ path, severity, message }: EntryFinding) =>
-    void issues.push(
-      findingAt(
-        placeAt(path),
-        'invalid',
-        severity,
-        message,
-        entryNameOf(list[path[base.length] as number]),
-      ),
-    );
-  source.findings.forEach(tell);
-  const entries = list.flatMap((fields, index): readonly Item[] => {
-    const pathOf = (path: JsonPath) => [...base, index, ...path];
-    const tellOf = (finding: EntryFinding) => tell({ ...finding, path: pathOf(finding.path) });
+  const found = readList(text, `${kind}s`);
+  if (!found.ok) return { entries: [], issues: [wholeFinding(owner, file, found.fault)], total: 0 };
+  const { list, findings } = found;
+  const source = new EntrySource(owner, file, found);
+  const issues: ManifestIssue[] = findings.map((finding) => source.issueOf(finding));
+  const entries: Item[] = [];
+  for (const [index, fields] of list.entries()) {
+    const tell = (finding: EntryFinding) =>
+      void issues.push(source.issueOf({ ...finding, path: source.pathIn(index, finding.path) }));
     if (!isPlainObject(fields)) {
       const message = `Expected a ${kind} as an object, got ${describeValue(fields)}.`;
-      tellOf({ path: [], message, severity: 'error' });
-      return [];
+      tell({ path: [], message, severity: 'error' });
+      continue;
     }
-    const placeOf = (path: JsonPath) => placeAt(pathOf(path));
-    const item = read({ owner, file, index, fields, placeOf }, tellOf);
-    return item === undefined ? [] : [item];
-  });
+    const placeOf = (path: JsonPath) => source.placeOf(source.pathIn(index, path));
+    const item = read({ owner, file, index, fields, placeOf }, tell);
+    if (item !== undefined) entries.push(item);
+  }
   issues.sort((a, b) => a.line - b.line || a.column - b.column);
   return { entries, issues, total: list.length };
+}
+
+/** The list of entries in a text, and the places of their values. */
+class EntrySource {
+  readonly #owner: string | null;
+  readonly #file: string;
+  readonly #source: Extract<ReturnType<typeof readList>, { readonly ok: true }>;
+
+  constructor(
+    owner: string | null,
+    file: string,
+    source: Extract<ReturnType<typeof readList>, { readonly ok: true }>,
+  ) {
+    this.#owner = owner;
+    this.#file = file;
+    this.#source = source;
+  }
+
+  /** Returns the path in the text of a path in an entry. */
+  pathIn(index: number, path: JsonPath): JsonPath {
+    return [...this.#source.base, index, ...path];
+  }
+
+  placeOf(path: JsonPath) {
+    const position = this.#source.positionAt(path);
+    return { owner: this.#owner, file: this.#file, ...position, path: pointerOf(path) };
+  }
+
+  issueOf({ path, severity, message }: EntryFinding): ManifestIssue {
+    const { base, list } = this.#source;
+    const name = entryNameOf(list[path[base.length] as number]);
+    return findingAt(this.placeOf(path), 'invalid', severity, message, name);
+  }
 }
 
 /** Returns an entry's name, even if other parts of the entry are invalid. */

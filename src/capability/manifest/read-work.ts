@@ -111,14 +111,14 @@ export function checkWork<Kind extends WorkKind>(
   findings: CapabilityFinding[],
 ): readonly CheckedWork<Kind>[] {
   const entries = work.filter((raw) => raw.kind === kind);
-  const merge = kind === 'skill' ? ({ fields }: RawWork) => fields : createMerge(entries);
+  const inheritance = new Inheritance(kind === 'skill' ? [] : entries);
   const checked = new Map<string, CheckedWork<Kind>>();
   for (const raw of entries) {
     const say = (path: JsonPath, what: CapabilityFinding['kind'], message: string) =>
       void findings.push(
         findingAt(raw.placeOf(path), what, 'error', message, entryNameOf(raw.fields)),
       );
-    const merged = merge(raw);
+    const merged = kind === 'skill' ? raw.fields : inheritance.merge(raw);
     if (typeof merged === 'string') {
       say(['extends'], 'dangling', merged);
       continue;
@@ -131,7 +131,7 @@ export function checkWork<Kind extends WorkKind>(
     }
     const manifest = cloneFrozen(data) as WorkManifests[Kind];
     const { name } = manifest;
-    const key = `${ownerKey(raw.owner)}/${name}`;
+    const key = keyOf(raw.owner, name);
     const first = checked.get(key);
     if (first === undefined) checked.set(key, { raw, manifest });
     else say(['name'], 'duplicate', duplicateName(kind, name, first.raw.file));
@@ -139,43 +139,51 @@ export function checkWork<Kind extends WorkKind>(
   return [...checked.values()];
 }
 
-/**
- * Returns a function that adds to an entry everything it inherits, or returns the reason why that's
- * impossible.
- */
-function createMerge(entries: readonly RawWork[]): (raw: RawWork) => Fields | string {
-  const keyOf = (owner: string | null, name: string) => `${ownerKey(owner)}/${name}`;
-  const byName = new Map<string, RawWork>();
-  for (const raw of entries.toReversed()) {
-    const name = entryNameOf(raw.fields);
-    if (name !== undefined) byName.set(keyOf(raw.owner, name), raw);
+/** The entries that others may extend, and what each inherits. */
+class Inheritance {
+  readonly #entries: readonly RawWork[];
+  readonly #byName = new Map<string, RawWork>();
+  readonly #merged = new Map<RawWork, Fields | string>();
+
+  constructor(entries: readonly RawWork[]) {
+    this.#entries = entries;
+    for (const raw of entries.toReversed()) {
+      const name = entryNameOf(raw.fields);
+      if (name !== undefined) this.#byName.set(keyOf(raw.owner, name), raw);
+    }
   }
-  const merged = new Map<RawWork, Fields | string>();
-  const inheritedBy = ({ kind, owner, fields }: RawWork): Fields | string => {
+
+  /** Returns an entry with everything it inherits, or the reason why that's impossible. */
+  merge(raw: RawWork): Fields | string {
+    const known = this.#merged.get(raw);
+    if (known !== undefined) return known;
+    this.#merged.set(raw, `Circular extends: one of this ${raw.kind}'s bases extends it.`);
+    const { extends: _, ...own } = raw.fields;
+    const inherited = this.#inheritedBy(raw);
+    const whole = typeof inherited === 'string' ? inherited : { ...inherited, ...own };
+    this.#merged.set(raw, whole);
+    return whole;
+  }
+
+  #inheritedBy({ kind, owner, fields }: RawWork): Fields | string {
     const { extends: extended = '' } = fields;
     if (typeof extended !== 'string')
       return `extends must be the name of a ${kind}, but is ${describeValue(extended)}.`;
     const name = entryNameOf(fields);
     const explicit = extended.trim();
     const base =
-      (explicit === name ? undefined : byName.get(keyOf(owner, explicit))) ??
+      (explicit === name ? undefined : this.#byName.get(keyOf(owner, explicit))) ??
       // Only a persona's entry inherits from the shared entry of its own name.
-      (ownerKey(owner) === '' ? undefined : byName.get(keyOf(null, explicit || (name ?? ''))));
-    if (base !== undefined) return merge(base);
-    const names = entries.flatMap((each) => entryNameOf(each.fields) ?? []);
-    return explicit === ''
-      ? {}
-      : `There is no ${kind} called ${describeValue(explicit)} to extend.${didYouMean(explicit, names)}`;
-  };
-  const merge = (raw: RawWork): Fields | string => {
-    const known = merged.get(raw);
-    if (known !== undefined) return known;
-    merged.set(raw, `Circular extends: one of this ${raw.kind}'s bases extends it.`);
-    const { extends: _, ...own } = raw.fields;
-    const inherited = inheritedBy(raw);
-    const whole = typeof inherited === 'string' ? inherited : { ...inherited, ...own };
-    merged.set(raw, whole);
-    return whole;
-  };
-  return merge;
+      (ownerKey(owner) === ''
+        ? undefined
+        : this.#byName.get(keyOf(null, explicit || (name ?? ''))));
+    if (base !== undefined) return this.merge(base);
+    if (explicit === '') return {};
+    const names = this.#entries.flatMap((each) => entryNameOf(each.fields) ?? []);
+    return `There is no ${kind} called ${describeValue(explicit)} to extend.${didYouMean(explicit, names)}`;
+  }
+}
+
+function keyOf(owner: string | null, name: string): string {
+  return `${ownerKey(owner)}/${name}`;
 }

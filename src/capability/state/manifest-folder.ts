@@ -39,19 +39,16 @@ export class ManifestFolder {
    */
   async read(force: boolean): Promise<FolderContent> {
     const { files, issues } = await findManifestFiles(this.#root);
-    const lost = issues
-      .filter(({ severity }) => severity === 'error')
-      .map(({ file }) => (file === '' ? '' : `${file}/`));
+    const lost: string[] = [];
+    for (const { severity, file } of issues)
+      if (severity === 'error') lost.push(file === '' ? '' : `${file}/`);
     const known = new Map<string, KnownFile>();
     for (const file of files) known.set(file.file, await this.#readFile(file, force));
     for (const [file, before] of this.#known)
       if (!known.has(file) && lost.some((folder) => file.startsWith(folder)))
         known.set(file, before);
     this.#known = known;
-    return {
-      files: [...known.values()].map(({ content }) => content),
-      findings: issues,
-    };
+    return { files: [...known.values()].map(({ content }) => content), findings: issues };
   }
 
   async #readFile(file: ManifestFile, force: boolean): Promise<KnownFile> {

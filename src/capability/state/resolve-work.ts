@@ -38,20 +38,19 @@ export function resolveWork(
   live: LiveFacts,
 ): ResolvedWork {
   const findings: CapabilityFinding[] = [];
-  const report = (finding: CapabilityFinding) => void findings.push(finding);
   const skills = new OwnedNames(
     checkWork('skill', entries, findings).map((work) =>
-      skillOf(work, resolve(work, { tools, skills: NONE, tasks: NONE }, report)),
+      skillOf(work, resolve(work, { tools, skills: NONE, tasks: NONE }, findings)),
     ),
   );
   const tasks = new OwnedNames(
     checkWork('task', entries, findings).map((work) =>
-      taskOf(work, resolve(work, { tools, skills, tasks: NONE }, report)),
+      taskOf(work, resolve(work, { tools, skills, tasks: NONE }, findings)),
     ),
   );
   const jobs = new OwnedNames(
     checkWork('job', entries, findings).map((work) =>
-      jobOf(work, resolve(work, { tools, skills, tasks }, report), live),
+      jobOf(work, resolve(work, { tools, skills, tasks }, findings), live),
     ),
   );
   return { skills, tasks, jobs, findings };
@@ -78,7 +77,7 @@ function resolve<Kind extends WorkKind>(
     readonly skills: OwnedNames<CapabilitySkill>;
     readonly tasks: Known;
   },
-  report: (finding: CapabilityFinding) => void,
+  findings: CapabilityFinding[],
 ): Resolved {
   const { owner, file: source, kind } = raw;
   const { name, required_tools: requiredTools } = manifest;
@@ -89,7 +88,7 @@ function resolve<Kind extends WorkKind>(
     const found: string[] = [];
     for (const [index, each] of names.entries()) {
       if (among.seenBy(owner, each) !== undefined) continue;
-      report(danglingReference(raw, name, [key, index], each, among));
+      findings.push(danglingReference(raw, name, [key, index], each, among));
       found.push(each);
     }
     return Object.freeze(found);

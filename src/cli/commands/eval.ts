@@ -83,26 +83,9 @@ function* evaluationLines(terminal: Terminal, result: SelectionEvaluation): Gene
   yield `${amountOf(requests, 'request')}: recall ${share(recall)}, nDCG ${share(ndcg)}`;
   yield `${tokens.selected} tokens per request; all tools ${tokens.allTools}, first results in full ${tokens.firstInFull}`;
   const parts: Readonly<Record<string, readonly Row[]>> = {
-    Missed: misses.map(({ text: asked, toolName, place, instead, reason }) => ({
-      TOOL: toolName,
-      PLACE: place,
-      REQUEST: asked,
-      WHY: reason,
-      OFFERED: instead.map((each) => each.toolName).join(', '),
-    })),
-    Confused: confused.map((each) => ({
-      WANTED: each.wanted,
-      OFFERED: each.offered,
-      REQUESTS: each.requests,
-      'WORDS THAT DISTINGUISH THEM': each.words.join(', '),
-    })),
-    Suggestions: suggestions.map(({ toolName, field, value, gain, fixes, breaks }) => ({
-      TOOL: toolName,
-      ADD: `${field} ${JSON.stringify(value)}`,
-      RECALL: `+${share(gain)}`,
-      FIXES: fixes.length,
-      BREAKS: breaks.length,
-    })),
+    Missed: misses.map(missedRow),
+    Confused: confused.map(confusedRow),
+    Suggestions: suggestions.map(suggestionRow),
     'Never selected': neverSelected.map((toolName) => ({ TOOL: toolName })),
   };
   for (const [title, rows] of Object.entries(parts)) {
@@ -112,4 +95,33 @@ function* evaluationLines(terminal: Terminal, result: SelectionEvaluation): Gene
     const more = rows.length - MOST_ROWS;
     if (more > 0) yield paint('dim', `${more} more; use --json to see all`);
   }
+}
+
+function missedRow(miss: SelectionEvaluation['misses'][number]): Row {
+  return {
+    TOOL: miss.toolName,
+    PLACE: miss.place,
+    REQUEST: miss.text,
+    WHY: miss.reason,
+    OFFERED: miss.instead.map(({ toolName }) => toolName).join(', '),
+  };
+}
+
+function confusedRow(confusion: SelectionEvaluation['confused'][number]): Row {
+  return {
+    WANTED: confusion.wanted,
+    OFFERED: confusion.offered,
+    REQUESTS: confusion.requests,
+    'WORDS THAT DISTINGUISH THEM': confusion.words.join(', '),
+  };
+}
+
+function suggestionRow(fix: SelectionEvaluation['suggestions'][number]): Row {
+  return {
+    TOOL: fix.toolName,
+    ADD: `${fix.field} ${JSON.stringify(fix.value)}`,
+    RECALL: `+${share(fix.gain)}`,
+    FIXES: fix.fixes.length,
+    BREAKS: fix.breaks.length,
+  };
 }
