@@ -4,7 +4,7 @@ import { dirname, join, normalize, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import CEILINGS from './ceilings.json' with { type: 'json' };
 import { SURFACE } from './package/surface.js';
-import { tokensOf } from './tokens.js';
+import { functionsIn, tokensOf } from './tokens.js';
 
 const root = resolve(import.meta.dirname, '..');
 
@@ -152,6 +152,26 @@ describe('the architecture', () => {
     const table = [...rings].map(([ring, tokens]) => `${ring} ${tokens} of ${ceilings[ring]}`);
     process.stdout.write(`Tokens of the rings: ${table.join(', ')}\n`);
     expect([...rings].filter(([ring, tokens]) => !(tokens <= ceilings[ring]!))).toEqual([]);
+  });
+
+  it("limits the size of functions, and of each ring's functions and their inner functions", () => {
+    const sizes = Object.keys(RINGS).map((ring) => {
+      const functions = [...sources]
+        .filter(([file]) => ringOf(file) === ring)
+        .flatMap(([file, text]) => functionsIn(text, file));
+      const tokens = functions.map((each) => each.tokens).sort((a, b) => a - b);
+      const outsidePage = functions.filter(({ name }) => !name.startsWith('src/http/page/'));
+      const inner = outsidePage.reduce((sum, each) => sum + each.inner, 0) / outsidePage.length;
+      return {
+        ring,
+        longest: functions.filter((each) => each.tokens > 600).map(({ name }) => name),
+        isShort: tokens[Math.floor(tokens.length * 0.9)]! <= (ring === 'core' ? 200 : 240),
+        isFlat: inner <= (ring === 'core' ? 0.7 : 0.85),
+      };
+    });
+    expect(sizes).toEqual(
+      Object.keys(RINGS).map((ring) => ({ ring, longest: [], isShort: true, isFlat: true })),
+    );
   });
 
   it('has no import cycles between files', () => {

@@ -48,3 +48,34 @@ export function tokensOf(text: string, path: string): number {
   }
   return count;
 }
+
+/** A function with a body that isn't inside another one: its tokens, and the functions inside it. */
+export interface FunctionSize {
+  readonly name: string;
+  readonly tokens: number;
+  readonly inner: number;
+}
+
+/** Measures the outermost functions with a block body in a file. */
+export function functionsIn(text: string, path: string): readonly FunctionSize[] {
+  const found: FunctionSize[] = [];
+  const visit = (node: ts.Node): void => {
+    if (!hasBody(node) || !ts.isBlock(node.body)) return ts.forEachChild(node, visit);
+    const name = `${path} ${node.name?.getText() ?? ''}`;
+    found.push({ name, tokens: tokensOf(node.getText(), path), inner: functionsBelow(node) });
+  };
+  visit(ts.createSourceFile(path, text, ts.ScriptTarget.Latest, true));
+  return found;
+}
+
+function hasBody(node: ts.Node): node is ts.FunctionLikeDeclaration & { readonly body: ts.Node } {
+  return ts.isFunctionLike(node) && (node as ts.FunctionLikeDeclaration).body !== undefined;
+}
+
+function functionsBelow(node: ts.Node): number {
+  let count = 0;
+  ts.forEachChild(node, (child) => {
+    count += Number(hasBody(child)) + functionsBelow(child);
+  });
+  return count;
+}
