@@ -389,11 +389,11 @@ export class CapabilityRegistry {
     const persona = personaIn(options);
     const item = items.seenBy(persona, name);
     if (item !== undefined) return item;
-    const known = items.allSeenBy(persona).map((each) => each.name);
+    const names = items.allSeenBy(persona).map((each) => each.name);
     const whose = persona === null ? 'shared items' : `items of ${persona} and the shared items`;
     throw new ToolError(
       'INVALID_ARGUMENT',
-      `There is no ${kind} called ${describeValue(name)} among the ${whose}.${didYouMean(name, known)}`,
+      `There is no ${kind} called ${describeValue(name)} among the ${whose}.${didYouMean(name, names)}`,
     );
   }
 }

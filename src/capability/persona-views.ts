@@ -26,9 +26,9 @@ export class PersonaViews {
   }
 
   registryFor(state: CapabilityState, persona: string | null): ToolMetadataRegistry {
-    const known = knownKey(state, persona);
-    const tools = toolsOf(state, known);
-    const view = this.#views.get(known);
+    const key = knownKey(state, persona);
+    const tools = toolsOf(state, key);
+    const view = this.#views.get(key);
     if (
       view !== undefined &&
       view.tools.length === tools.length &&
@@ -42,7 +42,7 @@ export class PersonaViews {
       tools.map(({ entry }) => entry.definition),
       { replace: true },
     );
-    this.#views.set(known, { tools, registry });
+    this.#views.set(key, { tools, registry });
     for (const { entry } of tools) this.#offered.add(entry);
     return registry;
   }

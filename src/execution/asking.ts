@@ -100,16 +100,16 @@ export class Asking {
     preview: () => Promise<Shown>,
   ): Promise<ApprovedCall | Ended> {
     const { confirm: own } = this.#frame;
-    const { confirm: given = own } = run.options;
-    if (given !== undefined) await run.turn?.();
+    const { confirm = own } = run.options;
+    if (confirm !== undefined) await run.turn?.();
     const isOpen = found?.is === 'open' && isSameDecision(found.pending, decision);
     const pending = isOpen
       ? found.pending
       : await this.request(run, call, decision, await preview(), found?.pending);
     const waits: Ended = { is: 'ended', outcome: { status: 'approval_required', pending } };
-    if (given === undefined) return waits;
-    let answer = await this.#confirmed(run, given, pending);
-    if (answer === 'later' && given !== own && own !== undefined)
+    if (confirm === undefined) return waits;
+    let answer = await this.#confirmed(run, confirm, pending);
+    if (answer === 'later' && confirm !== own && own !== undefined)
       answer = await this.#confirmed(run, own, pending);
     if (answer !== 'later') return this.#close(pending, decision, answer);
     // Another process may have stored an answer in the meantime.
@@ -394,8 +394,10 @@ async function askUser(
     if (answer === true) return {};
     if (answer === 'later') return 'later';
     const fields = isPlainObject(answer) ? Object.entries(answer) : [];
-    const known = fields.filter(([name]) => name === 'input' || name === 'grant' || name === 'by');
-    if (known.length > 0) return Object.fromEntries(known);
+    const accepted = fields.filter(
+      ([name]) => name === 'input' || name === 'grant' || name === 'by',
+    );
+    if (accepted.length > 0) return Object.fromEntries(accepted);
     return `confirm returned ${describeValue(answer)}. Return true to approve, false to deny, { input } to approve edited arguments, or { grant } to approve further calls`;
   } catch {
     return NO;

@@ -266,10 +266,10 @@ export type DecidedCall = Decision & {
 export async function decideCall(
   frame: ExecutorFrame,
   judge: CallJudge,
-  given: PlannableCall,
+  planned: PlannableCall,
   options: JudgeOptions,
 ): Promise<{ run: RunningCall; call?: AcceptedCall; decided: DecidedCall }> {
-  const own = readCall(given);
+  const own = readCall(planned);
   let run = new RunningCall(own, {}, frame);
   const end = (of: Decision, refused?: string): DecidedCall => {
     const decided = { callId: own.id, toolName: run.toolName, ...of };
@@ -277,7 +277,7 @@ export async function decideCall(
   };
   try {
     run = new RunningCall(own, readOptions(options), frame);
-    assertCall(given);
+    assertCall(planned);
   } catch (error) {
     const { message } = failure(error);
     return { run, decided: end(denial('invalid-options', message), message) };

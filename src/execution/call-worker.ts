@@ -113,8 +113,8 @@ export class CallWorker {
   }
 
   #routerFor(entry: ToolEntry): ProviderRouter {
-    const known = this.#routers.get(entry.name);
-    if (known?.entry === entry) return known.router;
+    const existing = this.#routers.get(entry.name);
+    if (existing?.entry === entry) return existing.router;
     const { clock, random, health, env, listeners, routing } = this.#frame;
     const router = new ProviderRouter({
       ...routing,

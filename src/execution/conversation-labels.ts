@@ -106,11 +106,11 @@ export class ConversationLabels {
     const isStrict = flows?.undeclared === 'strict' || policy?.flows?.undeclared === 'strict';
     if (entry.reads.length === 0 && !isStrict) return undefined;
     const at = this.#frame.clock.now();
-    const known = (label: FlowLabel) => {
+    const recent = (label: FlowLabel) => {
       const cause = flow[label];
       return cause !== undefined && at - cause.at < RENEWED_AFTER_MS ? { [label]: cause } : {};
     };
-    const fresh = { ...known('private'), ...known('untrusted') };
+    const fresh = { ...recent('private'), ...recent('untrusted') };
     const read = readBy(entry, { ...run.call, input }, fresh, { at, isStrict });
     if (read === undefined) return undefined;
     return this.add(conversationId, read).then(() => {

@@ -133,9 +133,9 @@ const KEY_MARK = /^(?:reads|writes) (?:at|over|below) (.*)$/s;
 
 /** Explains why a call waits for an earlier call that left a mark. */
 function reason(earlier: CallProfile, call: CallProfile, mark: string): string {
-  for (const { role, known, toolName } of [earlier, call]) {
+  for (const { role, isKnown, toolName } of [earlier, call]) {
     if (role !== 'alone') continue;
-    return known
+    return isKnown
       ? `${shown(toolName)} runs alone, because it may read, write or run anything`
       : `there is no tool named ${shown(toolName)}, and unknown tools run alone`;
   }
@@ -165,7 +165,7 @@ type CallRole = 'reader' | 'computing' | 'writer' | 'alone';
 interface CallProfile {
   /** The tool's own name. If the tool is unknown, the name in the call. */
   readonly toolName: string;
-  readonly known: boolean;
+  readonly isKnown: boolean;
   readonly role: CallRole;
   /** True if calls of this tool must not run in parallel. */
   readonly serial: boolean;
@@ -182,7 +182,7 @@ function profileCall(name: string, input: unknown, entry: ToolEntry | undefined)
   if (entry === undefined)
     return {
       toolName: name,
-      known: false,
+      isKnown: false,
       role: 'alone',
       serial: true,
       reads: 'anything',
@@ -192,7 +192,7 @@ function profileCall(name: string, input: unknown, entry: ToolEntry | undefined)
   const { reads, writes } = touchedBy(role, entry, input);
   return {
     toolName: entry.name,
-    known: true,
+    isKnown: true,
     role,
     serial: !entry.allowParallel,
     reads,

@@ -93,25 +93,25 @@ function checkAnswer(
   { name, outputSchema }: ToolEntry,
   returned: unknown,
 ): Answered | Promise<Answered> {
-  const given = returned === undefined ? null : returned;
-  if (outputSchema === undefined) return checkPlain(name, given, given, undefined);
+  const result = returned === undefined ? null : returned;
+  if (outputSchema === undefined) return checkPlain(name, result, result, undefined);
   return isStandardSchema(outputSchema)
-    ? checkStandard(name, given, outputSchema['~standard'])
-    : checkPlain(name, given, given, outputSchema);
+    ? checkStandard(name, result, outputSchema['~standard'])
+    : checkPlain(name, result, result, outputSchema);
 }
 
 async function checkStandard(
   name: string,
-  given: unknown,
+  result: unknown,
   { validate, vendor }: StandardSchema['~standard'],
 ): Promise<Answered> {
   try {
-    const parsed = await validate(given);
+    const parsed = await validate(result);
     return parsed.issues === undefined
-      ? checkPlain(name, given, parsed.value, undefined)
-      : broken(name, given, standardIssues(parsed.issues, vendor, given as Json));
+      ? checkPlain(name, result, parsed.value, undefined)
+      : broken(name, result, standardIssues(parsed.issues, vendor, result as Json));
   } catch {
-    return broken(name, given, [
+    return broken(name, result, [
       {
         path: [],
         message: 'The output schema threw while checking this result.',
@@ -122,7 +122,7 @@ async function checkStandard(
 
 function checkPlain(
   name: string,
-  given: unknown,
+  result: unknown,
   value: unknown,
   schema: object | undefined,
 ): Answered {
@@ -130,9 +130,9 @@ function checkPlain(
   try {
     const { data } = plainValue(value);
     const issues = schema === undefined ? [] : answerIssues(schema, data);
-    return issues.length > 0 ? broken(name, given, issues) : { status: 'ok', value };
+    return issues.length > 0 ? broken(name, result, issues) : { status: 'ok', value };
   } catch (error) {
-    return invalid(unshownText(name, (error as TypeError).message), given);
+    return invalid(unshownText(name, (error as TypeError).message), result);
   }
 }
 

@@ -199,10 +199,10 @@ export class ToolExecutor {
   >(
     definition: ToolDefinition<In, Out, string, Result, Context>,
     input: SchemaInput<In>,
-    ...given: RunOptions<Context>
+    ...rest: RunOptions<Context>
   ): Promise<TypedOutcome<Result>> {
     assertRegistered(definition, this.registry);
-    const { id, ...options }: ExecuteOptions & { readonly id?: string } = given[0] ?? {};
+    const { id, ...options }: ExecuteOptions & { readonly id?: string } = rest[0] ?? {};
     const call = { name: definition.name, input, ...without({ id }) };
     return (await this.execute(call, options)) as TypedOutcome<Result>;
   }
@@ -319,9 +319,9 @@ export class ToolExecutor {
    */
   async executeAll(
     calls: readonly PlannableCall[],
-    { onOutcome, ...given }: ExecuteAllOptions = {},
+    { onOutcome, ...rest }: ExecuteAllOptions = {},
   ): Promise<readonly ToolOutcome[]> {
-    const options = readOptions(given);
+    const options = readOptions(rest);
     const own = readCalls(calls);
     if (new Set(own.map(({ id }) => id)).size < own.length)
       throw new ToolError(

@@ -15,11 +15,11 @@ export function watchAnswers(
   clock: Clock,
   listener: (answered: StoredPending) => void,
 ): () => void {
-  const known = new Set<string>();
+  const reported = new Set<string>();
   let cancel: (() => void) | undefined = () => undefined;
   const look = async (): Promise<void> => {
     // If the store can't be reached, tries again at the next poll.
-    const answered = await waiting.answered(known).catch(() => []);
+    const answered = await waiting.answered(reported).catch(() => []);
     if (cancel === undefined) return;
     cancel = clock.after(POLL_MS, () => void look(), { background: true });
     answered.forEach((each) => listener(each));

@@ -145,15 +145,16 @@ export interface NamedToken {
  * @param now Returns the time in milliseconds since 1970.
  */
 export function bearerTokens(tokens: readonly NamedToken[], now: () => number): Authenticate {
-  const known = tokens.map(({ token, ...facts }) => ({ ...facts, digest: digest(token) }));
+  const accepted = tokens.map(({ token, ...facts }) => ({ ...facts, digest: digest(token) }));
   return ({ headers }) => {
-    const given = bearerOf({ headers });
-    const sent = digest(given ?? '');
-    const [found] = known.filter((each) => timingSafeEqual(each.digest, sent));
+    const bearer = bearerOf({ headers });
+    const sent = digest(bearer ?? '');
+    const [found] = accepted.filter((each) => timingSafeEqual(each.digest, sent));
     const isExpired = (found?.expiresAt ?? Infinity) <= now();
-    if (given !== undefined && found !== undefined && !isExpired)
+    if (bearer !== undefined && found !== undefined && !isExpired)
       return { ok: true, operator: found.name, roles: found.roles ?? ['view'] };
-    const got = given === undefined ? 'none' : isExpired ? 'an expired token' : 'a different token';
+    const got =
+      bearer === undefined ? 'none' : isExpired ? 'an expired token' : 'a different token';
     return refusedRequest(
       401,
       'UNAUTHORIZED',

@@ -226,7 +226,7 @@ class CatalogueApp {
     });
   }
 
-  #addRoute({ path, query: known, answer }: Route): void {
+  #addRoute({ path, query: parameters, answer }: Route): void {
     this.app.get(path, (context) => {
       const address = { path: context.req.path, query: searchOf(context.req.url) };
       const { revision, healthReports } = this.#capabilities;
@@ -234,7 +234,7 @@ class CatalogueApp {
       const key = `${revision} ${healthReports} ${second} ${address.path}?${address.query}`;
       let answered = this.#kept.get(key);
       if (answered === undefined) {
-        const query = readQuery(known, address.query);
+        const query = readQuery(parameters, address.query);
         const persona = query['persona'] as string | readonly string[] | undefined;
         answered = tagged(
           answer({

@@ -23,19 +23,19 @@ const MOST_NAMED = 10;
  * persona.
  */
 export function personasIn(
-  { personas: known }: Pick<CapabilityRegistry, 'personas'>,
+  { personas: existing }: Pick<CapabilityRegistry, 'personas'>,
   persona: string | readonly string[] | undefined,
 ): readonly string[] {
   const { wanted, excluded } = parsePersonas(persona);
-  const keys = new Set([SHARED, ...known.map(personaKey)]);
+  const keys = new Set([SHARED, ...existing.map(personaKey)]);
   const found = [...wanted, ...excluded].find((name) => !keys.has(name));
   if (found === undefined) return [...wanted].filter((name) => name !== SHARED);
-  const suggested = suggestNames(found, known);
-  const named = `The personas are ${known.slice(0, MOST_NAMED).join(', ')}${known.length > MOST_NAMED ? ' and others' : ''}.`;
+  const suggested = suggestNames(found, existing);
+  const named = `The personas are ${existing.slice(0, MOST_NAMED).join(', ')}${existing.length > MOST_NAMED ? ' and others' : ''}.`;
   const advice =
     suggested.length > 0
       ? `Did you mean ${suggested.join(' or ')}?`
-      : known.length === 0
+      : existing.length === 0
         ? 'The catalogue has no personas.'
         : named;
   const expected = 'the name of a persona in the catalogue';

@@ -220,8 +220,8 @@ export function wrongParameter(
 }
 
 /** Returns a suggestion for an unknown name. */
-export function nearTo(name: string, known: readonly string[]): string | undefined {
-  const [near] = suggestNames(name, known);
+export function nearTo(name: string, names: readonly string[]): string | undefined {
+  const [near] = suggestNames(name, names);
   return near === undefined ? undefined : `Did you mean ${JSON.stringify(near)}?`;
 }
 
@@ -238,19 +238,19 @@ export function readQuery<Fields extends QueryFields>(
   query: string,
 ): z.output<z.ZodObject<Fields>> {
   const texts = new URLSearchParams(query);
-  const known = Object.keys(parameters);
+  const names = Object.keys(parameters);
   const refuseName = (name: string, expected: string, advice?: string) => {
     const found = `the parameter ${describeValue(name)}`;
     throw wrongParameter(name, expected, name, expectedGot(expected, found, advice));
   };
   const [tooMany] = [...texts.keys()].slice(MOST_PARAMETERS);
   if (tooMany !== undefined) refuseName(tooMany, `at most ${MOST_PARAMETERS} parameters`);
-  const given = [...new Set(texts.keys())].map((name) => {
-    if (!known.includes(name))
+  const entries = [...new Set(texts.keys())].map((name) => {
+    if (!names.includes(name))
       refuseName(
         name,
-        known.length === 0 ? 'no parameters' : `only ${known.join(', ')}`,
-        nearTo(name, known),
+        names.length === 0 ? 'no parameters' : `only ${names.join(', ')}`,
+        nearTo(name, names),
       );
     const { type = 'string' } = parameters[name]!;
     const values = texts.getAll(name);
@@ -258,7 +258,7 @@ export function readQuery<Fields extends QueryFields>(
     if (values.length > 1) throw wrongParameter(name, 'a parameter that is given once', values[1]);
     return [name, valueIn(values[0]!, type)];
   });
-  const parsed = schema.safeParse(Object.fromEntries(given));
+  const parsed = schema.safeParse(Object.fromEntries(entries));
   if (parsed.success) return parsed.data;
   const [issue] = parsed.error.issues;
   const [name = '', index = 0] = issue!.path.map(String);

@@ -61,8 +61,8 @@ export function sendTagged(
 ): Response {
   const headers = { 'cache-control': 'private, no-cache', etag };
   // Weak tags also match (RFC 9110, section 13.1.2).
-  const known = context.req.header('if-none-match')?.split(',');
-  if (known?.some((each) => [etag, '*'].includes(each.trim().replace(/^W\//, ''))))
+  const tags = context.req.header('if-none-match')?.split(',');
+  if (tags?.some((each) => [etag, '*'].includes(each.trim().replace(/^W\//, ''))))
     return send(304, null, headers);
   return send(200, body, { ...headers, 'content-type': type });
 }
@@ -76,9 +76,9 @@ export function sendError({ status, error, headers }: HttpError): Response {
 }
 
 /** Sends a response with the headers that every response has. */
-export function send(status: number, body: string | null, given: Headers): Response {
+export function send(status: number, body: string | null, extra: Headers): Response {
   const length = body !== null && { 'content-length': String(Buffer.byteLength(body)) };
-  return new Response(body, { status, headers: { ...SECURITY_HEADERS, ...given, ...length } });
+  return new Response(body, { status, headers: { ...SECURITY_HEADERS, ...extra, ...length } });
 }
 
 /** Returns the query of a URL as the client sent it. */

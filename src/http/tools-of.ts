@@ -28,8 +28,8 @@ export function conditionsOf(
   query: Readonly<Record<string, unknown>>,
   names: readonly (readonly [string, string])[] = Object.entries(NAMES),
 ): Readonly<Record<string, unknown>> {
-  const given = names.filter(([name]) => query[name] !== undefined);
-  return Object.fromEntries(given.map(([name, condition]) => [condition, query[name]]));
+  const used = names.filter(([name]) => query[name] !== undefined);
+  return Object.fromEntries(used.map(([name, condition]) => [condition, query[name]]));
 }
 
 /** Returns the tools that meet a request's conditions. */

@@ -153,9 +153,9 @@ export function uncheckedPatterns(schema: object): readonly UncheckedPattern[] {
  * dangling, or circular.
  */
 export function compileJsonSchema(schema: object): CompiledJsonSchema {
-  let known = compiled.get(schema);
-  if (known === undefined) compiled.set(schema, (known = compile(schema)));
-  return known;
+  let cached = compiled.get(schema);
+  if (cached === undefined) compiled.set(schema, (cached = compile(schema)));
+  return cached;
 }
 
 /**
@@ -347,8 +347,8 @@ class Builder {
 
   /** Returns a schema's node. The node's checks are added later. */
   #node(source: Json, path: SchemaPath, home: Resource): SchemaNode {
-    const known = this.#nodes.get(source as object);
-    if (known !== undefined) return known;
+    const cached = this.#nodes.get(source as object);
+    if (cached !== undefined) return cached;
     const node: SchemaNode = { checks: [], late: [], inPlace: [], isFalse: source === false };
     if (source === false) node.checks.push((value, run) => run.fail('no value', value));
     else if (isPlainObject(source)) {

@@ -98,8 +98,8 @@ export class SchemaDocument {
   }
 
   #resource(uri: string, root: Json): Resource {
-    const known = this.#resources.get(uri);
-    if (known !== undefined) return known;
+    const cached = this.#resources.get(uri);
+    if (cached !== undefined) return cached;
     const resource: Resource = { uri, root, anchors: new Map() };
     this.#resources.set(uri, resource);
     return resource;

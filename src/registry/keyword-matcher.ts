@@ -47,9 +47,9 @@ export class KeywordMatcher {
     const matched = new Map<ToolEntry, string[]>();
     for (const keyword of keywords) {
       for (const entry of this.keywords.entries(keyword)) {
-        const known = matched.get(entry);
-        if (known === undefined) matched.set(entry, [keyword]);
-        else known.push(keyword);
+        const earlier = matched.get(entry);
+        if (earlier === undefined) matched.set(entry, [keyword]);
+        else earlier.push(keyword);
       }
     }
     const results = [...matched]

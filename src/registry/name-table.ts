@@ -94,10 +94,10 @@ export class NameTable {
 /**
  * Throws if a tool was passed instead of its name. Any other value is treated as an unknown name.
  */
-function assertName(given: unknown): undefined {
+function assertName(value: unknown): undefined {
   const names =
-    typeof given === 'function' || (typeof given === 'object' && given !== null)
-      ? namesOf(given)
+    typeof value === 'function' || (typeof value === 'object' && value !== null)
+      ? namesOf(value)
       : [];
   if (names.length === 0) return;
   const advice = `Pass ${names.length === 1 ? 'its name' : 'one of its names'}: ${names
@@ -114,10 +114,10 @@ function assertName(given: unknown): undefined {
  * Returns the names of the tools in a value, which can be a registry entry, a definition, or a
  * class.
  */
-function namesOf(given: object): readonly string[] {
+function namesOf(value: object): readonly string[] {
   try {
-    const { definition } = given as { readonly definition?: unknown };
-    return findDefinitions(isToolDefinition(definition) ? definition : given).map(
+    const { definition } = value as { readonly definition?: unknown };
+    return findDefinitions(isToolDefinition(definition) ? definition : value).map(
       ({ name }) => name,
     );
   } catch {

@@ -26,10 +26,10 @@ export interface RegistrySummary extends AxisCounts {
 /** Counts entries for every axis and derived set. */
 export function summarize(entries: readonly ToolEntry[], revision: number): RegistrySummary {
   const counts = (
-    known: readonly string[],
+    values: readonly string[],
     valuesOf: (entry: ToolEntry) => readonly string[],
   ): Record<string, number> => {
-    const count = new Map(known.map((value) => [value, 0]));
+    const count = new Map(values.map((value) => [value, 0]));
     for (const entry of entries)
       for (const value of valuesOf(entry)) count.set(value, (count.get(value) ?? 0) + 1);
     // Assigning to the key of a category named `__proto__` wouldn't add the category.

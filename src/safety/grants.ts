@@ -102,13 +102,13 @@ export class Grants {
    * @throws ToolError `INVALID_ARGUMENT` if the scope has no limit or if calls like this call need
    * approval every time. `STATE_UNAVAILABLE`.
    */
-  async make({ pending: asked, isGrantable }: WaitingCall, given: GrantScope): Promise<Grant> {
+  async make({ pending: asked, isGrantable }: WaitingCall, scope: GrantScope): Promise<Grant> {
     if (isGrantable !== true)
       throw new ToolError(
         'INVALID_ARGUMENT',
         `Calls like this ${asked.toolName} call need approval every time. Approve only this call.`,
       );
-    const { input, uses, until } = checkScope(given);
+    const { input, uses, until } = checkScope(scope);
     const { time, identity } = await this.#store.now();
     const expiresAt = Math.min(until ?? Infinity, time + LIMITS.timerMs);
     if (expiresAt <= time)
@@ -245,8 +245,8 @@ export class Grants {
    */
   async #read(id: string): Promise<Grant | undefined> {
     try {
-      const given: unknown = JSON.parse((await this.#store.get(grantKey(id))) ?? 'null');
-      const grant = this.#signer === undefined ? given : this.#signer.genuine(PURPOSE, given);
+      const stored: unknown = JSON.parse((await this.#store.get(grantKey(id))) ?? 'null');
+      const grant = this.#signer === undefined ? stored : this.#signer.genuine(PURPOSE, stored);
       return isPlainObject(grant) && grant['id'] === id ? (grant as unknown as Grant) : undefined;
     } catch (error) {
       if (error instanceof SyntaxError) return undefined;
@@ -293,14 +293,14 @@ export function isGrantable(
   return !requiresConsent && !isCritical && !rule.startsWith('flow-');
 }
 
-function hasInput({ input, exact }: Grant, given: Json): boolean {
+function hasInput({ input, exact }: Grant, actual: Json): boolean {
   if (input === undefined) return true;
-  if (exact) return canonicalJson(input) === canonicalJson(given);
+  if (exact) return canonicalJson(input) === canonicalJson(actual);
   return (
-    isPlainObject(given) &&
+    isPlainObject(actual) &&
     Object.entries(input).every(
       ([name, value]) =>
-        Object.hasOwn(given, name) && canonicalJson(given[name]) === canonicalJson(value),
+        Object.hasOwn(actual, name) && canonicalJson(actual[name]) === canonicalJson(value),
     )
   );
 }

@@ -209,13 +209,13 @@ function resultReading(
     toolName,
     value,
     maxResultBytes = SHOWN_BYTES,
-    content: given = [],
+    content: parts = [],
   }: Extract<ToolOutcome, { value: unknown; status: 'ok' | 'halt' }>,
   more: { readonly haltReason?: string },
 ): OutcomeReading {
   try {
     const { text, data } = plainValue(value);
-    const shown = given.filter((part) => isForModel(part) && describePart(part).trim() !== ''); // Model APIs reject blank text parts.
+    const shown = parts.filter((part) => isForModel(part) && describePart(part).trim() !== ''); // Model APIs reject blank text parts.
     const isWorded =
       shown.some(({ type }) => type === 'text') ||
       (shown.length > 0 && (data === null || text.trim() === ''));

@@ -195,9 +195,9 @@ export class SafetyPolicy implements Policy {
   }
 
   #decide(call: ToolCall, context: CallContext, running: ToolEntry | undefined): Decision {
-    const known = this.#registry.get(call.name);
+    const registered = this.#registry.get(call.name);
     // Evaluates the tool that will run. This registry may have a different tool with that name.
-    const entry = known && (running ?? known);
+    const entry = registered && (running ?? registered);
     if (entry === undefined) {
       const names = suggestNames(
         String(call.name),

@@ -275,11 +275,11 @@ export class WaitingCalls {
    * `known`.
    * @throws ToolError `STATE_UNAVAILABLE`.
    */
-  async answered(known: Set<string>): Promise<readonly StoredPending[]> {
+  async answered(seen: Set<string>): Promise<readonly StoredPending[]> {
     const ids = new Set((await this.actions()).map(({ id }) => id));
-    const fresh = [...ids].filter((id) => !known.has(id)).toReversed();
-    known.clear();
-    for (const id of ids) known.add(id);
+    const fresh = [...ids].filter((id) => !seen.has(id)).toReversed();
+    seen.clear();
+    for (const id of ids) seen.add(id);
     const found = await Promise.all(fresh.map((id) => this.#unused(id)));
     return found.filter((each) => each !== undefined);
   }
@@ -357,8 +357,8 @@ export class WaitingCalls {
     return this.record(facts, conversationId);
   }
 
-  async #held(key: string, given?: string, now?: StoreMoment): Promise<Held | undefined> {
-    const text = given ?? (await this.#store.get(key));
+  async #held(key: string, stored?: string, now?: StoreMoment): Promise<Held | undefined> {
+    const text = stored ?? (await this.#store.get(key));
     const call = text === undefined ? undefined : this.#read(text);
     // A record that was copied to another key isn't valid under that key.
     if (text === undefined || call === undefined || recordKeyOf(call.pending.id) !== key)

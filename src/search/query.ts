@@ -114,20 +114,20 @@ export function parseQuery(text: string): SearchQuery {
     const chatty = CHATTY.has(its);
     const plain = expandable && !chatty && value >= RANKING.properName;
     const weight = value * (chatty ? RANKING.chatty : 1);
-    const known = places.get(its);
-    if (known === undefined) {
+    const earlier = places.get(its);
+    if (earlier === undefined) {
       places.set(its, terms.length);
       return (
         terms.push({ stem: its, weight, words: [word], expandable: plain, name: value < 1 }) - 1
       );
     }
     // A word counts as a value only if all its occurrences are values.
-    const term = terms[known]!;
+    const term = terms[earlier]!;
     term.weight = Math.max(term.weight, weight);
     term.expandable ||= plain;
     term.name &&= value < 1;
     if (!term.words.includes(word)) term.words.push(word);
-    return known;
+    return earlier;
   };
   for (const match of read.matchAll(WORD)) {
     const [written] = match;

@@ -10,9 +10,9 @@ export const relatedWords = once((): RelatedWords => {
   const related = new Map<string, Map<string, number>>();
   const add = (from: string, to: string, share: number) => {
     if (from === to) return;
-    const known = related.get(from);
-    if (known === undefined) related.set(from, new Map([[to, share]]));
-    else known.set(to, Math.max(share, known.get(to) ?? 0));
+    const others = related.get(from);
+    if (others === undefined) related.set(from, new Map([[to, share]]));
+    else others.set(to, Math.max(share, others.get(to) ?? 0));
   };
   for (const group of [...linesOf(SYNONYMS), ...linesOf(WORD_FAMILIES)]) {
     const stems = group.map(stem);

@@ -84,12 +84,12 @@ export function compilePermission(
       (entry) => `cost ${entry.costTier} is above ${maxCostTier}${hint(entry, 'costTier')}`,
     );
   if (filter !== undefined) condition('filter', filter, () => "the filter doesn't match it");
-  const known = new Map<ToolEntry, Refusal | undefined>();
+  const cache = new Map<ToolEntry, Refusal | undefined>();
   return (entry) => {
-    if (known.has(entry)) return known.get(entry);
+    if (cache.has(entry)) return cache.get(entry);
     let refusal: Refusal | undefined;
     for (const test of tests) if ((refusal = test(entry)) !== undefined) break;
-    known.set(entry, refusal);
+    cache.set(entry, refusal);
     return refusal;
   };
 }

@@ -141,15 +141,15 @@ function checkCounts(countTokens: (text: string) => number): (text: string) => n
  * @throws ToolError `INVALID_ARGUMENT` if the value isn't a registry. The message shows how to call
  * the function.
  */
-export function requireRegistry(given: unknown, call: string): void {
-  const { getByPriority, get } = (given ?? {}) as {
+export function requireRegistry(value: unknown, call: string): void {
+  const { getByPriority, get } = (value ?? {}) as {
     readonly getByPriority?: unknown;
     readonly get?: unknown;
   };
   if (typeof getByPriority !== 'function' || typeof get !== 'function')
     throw invalidArgument(
       'a ToolMetadataRegistry as the first argument',
-      given,
+      value,
       `Register the tools in a registry, and call ${call}.`,
     );
 }

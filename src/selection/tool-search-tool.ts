@@ -111,8 +111,8 @@ export function createToolSearchTool(
               limit: maxResults,
               filter: (entry) => isOffered(entry) && !always.includes(entry),
             });
-      const known = names.map((asked) => ({ asked, entry: registry.get(asked) }));
-      const shown = known.flatMap(({ entry }) =>
+      const entries = names.map((asked) => ({ asked, entry: registry.get(asked) }));
+      const shown = entries.flatMap(({ entry }) =>
         entry !== undefined && isOffered(entry) ? [entry] : [],
       );
       return {
@@ -130,7 +130,7 @@ export function createToolSearchTool(
         // Reports forbidden tools as unknown, because the model can't use them anyway.
         unknown: [
           ...new Set(
-            known.flatMap(({ asked, entry }) =>
+            entries.flatMap(({ asked, entry }) =>
               entry !== undefined && shown.includes(entry) ? [] : [asked],
             ),
           ),

@@ -197,8 +197,8 @@ function confusionsIn(
     }
   const confused: Confusion[] = [];
   for (const { wanted, offered, texts } of pairs.values()) {
-    const known = new Set([wanted, offered].flatMap((name) => stemsOf(registry.require(name))));
-    confused.push({ wanted, offered, requests: texts.length, words: newWords(texts, known) });
+    const taken = new Set([wanted, offered].flatMap((name) => stemsOf(registry.require(name))));
+    confused.push({ wanted, offered, requests: texts.length, words: newWords(texts, taken) });
   }
   return confused.sort((a, b) => b.requests - a.requests);
 }

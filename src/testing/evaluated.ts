@@ -61,12 +61,12 @@ const CIRCUMSTANCES: ReadonlySet<string> = new Set(
  * Returns the words in texts that can be keywords of a tool and whose stems aren't in `known`, most
  * frequent first. Values and words that users say to any assistant aren't included.
  */
-export function newWords(texts: readonly string[], known: ReadonlySet<string>): readonly string[] {
+export function newWords(texts: readonly string[], taken: ReadonlySet<string>): readonly string[] {
   const counts = new Map<string, { word: string; texts: number }>();
   for (const each of texts)
     for (const { stem: key, words, expandable } of parseQuery(each).terms) {
       const word = words[0]!;
-      if (!expandable || known.has(key) || key.length < 3 || CIRCUMSTANCES.has(word)) continue;
+      if (!expandable || taken.has(key) || key.length < 3 || CIRCUMSTANCES.has(word)) continue;
       counts.set(key, { word, texts: (counts.get(key)?.texts ?? 0) + 1 });
     }
   return [...counts.values()]

@@ -122,7 +122,7 @@ const schema = once(() =>
  */
 export function runTool<Tool extends ToolSource>(
   tool: Tool,
-  ...given: RunArguments<Tool>
+  ...rest: RunArguments<Tool>
 ): Promise<ToolRun<ResultOf<Tool>>>;
 export async function runTool(
   tool: ToolSource,
@@ -210,13 +210,13 @@ async function answered(
   });
 }
 
-function userAnswer(question: PendingQuestion, given: unknown): OutcomeBody {
-  const answer = readAnswer(question, given);
-  if (!answer.ok) throw new ToolError('INVALID_INPUT', answer.message);
-  return { status: 'ok', value: answer.value };
+function userAnswer(question: PendingQuestion, answer: unknown): OutcomeBody {
+  const read = readAnswer(question, answer);
+  if (!read.ok) throw new ToolError('INVALID_INPUT', read.message);
+  return { status: 'ok', value: read.value };
 }
 
-async function manualResult(entry: ToolEntry, given: unknown): Promise<OutcomeBody> {
+async function manualResult(entry: ToolEntry, result: unknown): Promise<OutcomeBody> {
   const refused = (got: string, details: ToolError['details'] = {}) =>
     new ToolError(
       'INVALID_INPUT',
@@ -226,7 +226,7 @@ async function manualResult(entry: ToolEntry, given: unknown): Promise<OutcomeBo
       ),
       { details },
     );
-  const body = await readResult(entry, given, () => {
+  const body = await readResult(entry, result, () => {
     throw refused('a question');
   });
   if (body.status === 'halt') throw refused('the end of the run');

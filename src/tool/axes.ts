@@ -28,7 +28,7 @@ export interface AxisRow {
    */
   readonly guess: (
     declared: DeclaredFacts,
-    known: { readonly accessMode: AccessMode },
+    metadata: { readonly accessMode: AccessMode },
   ) => string | number;
   /** The meaning of the axis, written for manifest authors. */
   readonly about: string;

@@ -28,8 +28,8 @@ const UNKNOWN_SIZE = Infinity;
  * 64 levels deep. `INVALID_INPUT` if it isn't plain data, or if reading it throws.
  */
 export function boundInput(input: unknown, maxBytes = MAX_INPUT_BYTES): Json {
-  const known = SETTLED.get(input as object);
-  if (known !== undefined && known <= maxBytes) return input as Json;
+  const settled = SETTLED.get(input as object);
+  if (settled !== undefined && settled <= maxBytes) return input as Json;
   let left = maxBytes;
   let refusal: ToolError | undefined;
   const path: (string | number)[] = [];

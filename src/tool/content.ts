@@ -157,10 +157,10 @@ function media(
 /** Parts that have already been checked. Frozen parts don't need to be checked again. */
 const CHECKED = new WeakSet<object>();
 
-function checkedPart(given: unknown): ContentPart {
-  if (typeof given === 'object' && given !== null && CHECKED.has(given))
-    return given as ContentPart;
-  const part = cloneFrozen(checkOptions(PART, given, 'fields of a content part'));
+function checkedPart(value: unknown): ContentPart {
+  if (typeof value === 'object' && value !== null && CHECKED.has(value))
+    return value as ContentPart;
+  const part = cloneFrozen(checkOptions(PART, value, 'fields of a content part'));
   CHECKED.add(part);
   return part as ContentPart;
 }
@@ -224,10 +224,10 @@ const PART = once(() =>
  * @throws ToolError `INVALID_ARGUMENT` if the content isn't a list of at most 100 parts made by the
  * helpers, or is larger than 128 MiB in total.
  */
-export function checkContent(given: unknown): readonly ContentPart[] {
-  if (!Array.isArray(given) || given.length > MOST_PARTS)
-    throw invalidArgument(`content as a list of at most ${MOST_PARTS} parts`, given, MADE_BY);
-  const parts = given.map(checkedPart);
+export function checkContent(value: unknown): readonly ContentPart[] {
+  if (!Array.isArray(value) || value.length > MOST_PARTS)
+    throw invalidArgument(`content as a list of at most ${MOST_PARTS} parts`, value, MADE_BY);
+  const parts = value.map(checkedPart);
   const total = parts.reduce(
     (sum, part) =>
       sum + (part.type === 'text' ? part.text.length : 'data' in part ? base64Size(part.data)! : 0),

@@ -241,13 +241,13 @@ const BOUND = ['canonicalInput', 'conflictKeys', 'preview'] as const;
 function bound({ declared, metadata }: ResolvedOptions, make: MakeInstance): ResolvedOptions {
   const onInstance: Partial<Record<(typeof BOUND)[number], unknown>> = {};
   for (const option of BOUND) {
-    const given = declared[option] as ((...args: unknown[]) => unknown) | undefined;
-    if (given === undefined) continue;
+    const method = declared[option] as ((...args: unknown[]) => unknown) | undefined;
+    if (method === undefined) continue;
     onInstance[option] =
       option === 'preview'
         ? (input: unknown, context: ToolContext) =>
-            whenThere(make(context), (instance) => given.call(instance, input, context))
-        : (input: unknown) => given.call(atOnce(make), input);
+            whenThere(make(context), (instance) => method.call(instance, input, context))
+        : (input: unknown) => method.call(atOnce(make), input);
   }
   return {
     declared: { ...declared, ...onInstance } as ToolOptions,

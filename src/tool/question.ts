@@ -131,15 +131,15 @@ export function readAnswer(question: Question, answer: unknown): Answer {
     ok: false,
     message: expectedGot(`${answerWords(question)} as the answer`, describeValue(answer)),
   };
-  let given: Json;
+  let plain: Json;
   try {
-    given = cloneFrozen(answer) as Json;
+    plain = cloneFrozen(answer) as Json;
   } catch {
     return refused;
   }
   const form = schemaOf(question);
   const schema = compileJsonSchema(form);
-  const values = [given, ...parsed(given)].map((each) => withSchemaDefaults(form, each));
+  const values = [plain, ...parsed(plain)].map((each) => withSchemaDefaults(form, each));
   const value = values.find((each) => schema.check(each).length === 0);
   if (value !== undefined) return { ok: true, value };
   return question.form === undefined || typeof values.at(-1) === 'string'
@@ -152,9 +152,9 @@ function schemaOf({ form, options }: Question): Readonly<Record<string, unknown>
   return form ?? (options === undefined ? { type: 'string' } : { enum: options });
 }
 
-function parsed(given: Json): readonly Json[] {
+function parsed(plain: Json): readonly Json[] {
   try {
-    return typeof given === 'string' ? [cloneFrozen(JSON.parse(given) as Json)] : [];
+    return typeof plain === 'string' ? [cloneFrozen(JSON.parse(plain) as Json)] : [];
   } catch {
     return [];
   }

@@ -247,10 +247,10 @@ interface StoredTool {
 }
 
 /** Returns a stored tool, or an error that lists everything wrong with it. */
-function readTool(given: unknown): StoredTool | ToolError {
+function readTool(value: unknown): StoredTool | ToolError {
   try {
-    const parsed = storedTool().safeParse(given);
-    if (!parsed.success) throw refusal('Invalid stored tool', toIssues(parsed.error, given));
+    const parsed = storedTool().safeParse(value);
+    if (!parsed.success) throw refusal('Invalid stored tool', toIssues(parsed.error, value));
     const { format: _, code, digest, foreignSchemas, ...options } = parsed.data;
     for (const part of foreignSchemas) options[part] = foreignSchema(options[part] as object);
     return { definition: definitionOf(options as unknown as ToolDefinition), code, digest };

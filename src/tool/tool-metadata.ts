@@ -163,11 +163,11 @@ function readOptions(
   const plain: Record<string, unknown> = {};
   const references: ReadOptions['references'] = {};
   const issues: Issue[] = [];
-  const known = [...Object.keys(schema.shape), ...byReference];
-  const given = typeof options === 'object' && options !== null ? options : {};
-  for (const [key, value] of Object.entries(given)) {
+  const names = [...Object.keys(schema.shape), ...byReference];
+  const fields = typeof options === 'object' && options !== null ? options : {};
+  for (const [key, value] of Object.entries(fields)) {
     if (value === undefined) continue;
-    if (!known.includes(key)) issues.push(unknown(key, known));
+    if (!names.includes(key)) issues.push(unknown(key, names));
     else if (!byReference.includes(key)) plain[key] = value;
     else if (typeof value === 'function' || (SCHEMA_OPTIONS as readonly string[]).includes(key))
       references[key] = value as JsonSchema;
@@ -211,16 +211,16 @@ const KNOWN_AS: ReadonlyMap<string, string> = new Map([
   ['retries', 'idempotencyKey'],
 ]);
 
-function unknown(key: string, known: readonly string[]): Issue {
+function unknown(key: string, names: readonly string[]): Issue {
   const letters = key.replaceAll('_', '').toLowerCase();
   const inManifests = Object.entries(TOOL_FIELDS).find(([, { wire }]) => wire === key)?.[0];
   const meant =
     KNOWN_AS.get(letters) ??
-    known.find((option) => option === inManifests || option.toLowerCase() === letters);
+    names.find((option) => option === inManifests || option.toLowerCase() === letters);
   const message =
-    meant !== undefined && known.includes(meant)
+    meant !== undefined && names.includes(meant)
       ? expectedGot('a known option', describeValue(key), `Did you mean "${meant}"?`)
-      : unknownOption(key, known);
+      : unknownOption(key, names);
   return { path: [key], message };
 }
 

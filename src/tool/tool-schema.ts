@@ -104,8 +104,8 @@ interface WithJsonSchema {
  * every part of an input schema that no JSON value can match.
  */
 export function jsonSchemaOf(schema: ToolSchema, side: 'input' | 'output'): JsonSchema {
-  const given = cloneFrozen(convert(schema, side)) as Plain;
-  const json: JsonSchema = withOriginOf(schema, cloneFrozen(modernSchema(given)));
+  const converted = cloneFrozen(convert(schema, side)) as Plain;
+  const json: JsonSchema = withOriginOf(schema, cloneFrozen(modernSchema(converted)));
   const { type } = json;
   if (side === 'input' && type !== undefined && type !== 'object')
     throw wrongSchema(

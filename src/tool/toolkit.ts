@@ -125,10 +125,10 @@ export const withDefaults: ReadDeclared = (options, declaredOn) => {
   for (const each of inheritance(declaredOn)) {
     const defaults = getOwnMetadata(TOOLKIT_KEY, each) as Partial<ToolOptions> | undefined;
     if (defaults === undefined) continue;
-    const known = RESOLVED.get(defaults) ?? new WeakMap<ResolvedOptions, ResolvedOptions>();
-    RESOLVED.set(defaults, known);
-    const resolved = known.get(options) ?? resolveMetadata({ ...defaults, ...options.declared });
-    known.set(options, resolved);
+    const cache = RESOLVED.get(defaults) ?? new WeakMap<ResolvedOptions, ResolvedOptions>();
+    RESOLVED.set(defaults, cache);
+    const resolved = cache.get(options) ?? resolveMetadata({ ...defaults, ...options.declared });
+    cache.set(options, resolved);
     return resolved;
   }
   return options;

@@ -36,9 +36,9 @@ export function touchesOf(entry: ToolEntry, input: unknown): Touches | undefined
   if (!isUnchangeable(input)) return ask(entry, input);
   let byEntry = KNOWN.get(input as object);
   if (byEntry === undefined) KNOWN.set(input as object, (byEntry = new WeakMap()));
-  let known = byEntry.get(entry);
-  if (known === undefined) byEntry.set(entry, (known = ask(entry, input) ?? UNSAID));
-  return known.reads === undefined ? undefined : known;
+  let cached = byEntry.get(entry);
+  if (cached === undefined) byEntry.set(entry, (cached = ask(entry, input) ?? UNSAID));
+  return cached.reads === undefined ? undefined : cached;
 }
 
 /**

@@ -123,8 +123,8 @@ class UnmetParts {
   /** Returns an issue for each part. A recursive reference adds no issue. */
   in(json: Json = this.#root): readonly Issue[] {
     const { [UNMET]: type, [OPEN]: isOpen, $ref: reference } = json;
-    const known = this.#known.get(json);
-    if (known !== undefined) return known;
+    const cached = this.#known.get(json);
+    if (cached !== undefined) return cached;
     this.#known.set(json, []);
     delete json[UNMET];
     delete json[OPEN];

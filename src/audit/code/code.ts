@@ -166,18 +166,18 @@ export class Code {
 
   /** Returns the members that a call through a type can reach: those of assignable classes and object literals. */
   implementationsOf(name: string, type: Type): readonly Member[] {
-    const known = this.#implementations.get(type) ?? new Map<string, readonly Member[]>();
-    this.#implementations.set(type, known);
+    const cached = this.#implementations.get(type) ?? new Map<string, readonly Member[]>();
+    this.#implementations.set(type, cached);
     const target = this.checker.getBaseConstraintOfType(type) ?? type;
     const isOpen = (target.flags & (ts.TypeFlags.Any | ts.TypeFlags.Unknown)) !== 0;
     const found =
-      known.get(name) ??
+      cached.get(name) ??
       (isOpen ? [] : this.membersNamed(name)).filter(
         ({ parent }) =>
           this.checker.isTypeAssignableTo(this.typeAt(parent), target) ||
           this.#names(parent, target.symbol),
       );
-    known.set(name, found);
+    cached.set(name, found);
     return found;
   }
 

@@ -31,11 +31,12 @@ const LARGEST = 2 ** 21;
  */
 export function loadProgram(folder: string, files: readonly string[]): LoadedProgram {
   const config = configAbove(files.length === 1 ? dirname(files[0]!) : folder);
-  const { options: given, fileNames } = config === undefined ? withoutConfig(folder) : read(config);
+  const { options: fromFile, fileNames } =
+    config === undefined ? withoutConfig(folder) : read(config);
   const rootNames = [...new Set([...fileNames, ...files])];
   const options = {
-    ...given,
-    allowJs: given.allowJs === true || rootNames.some((file) => JAVASCRIPT.test(file)),
+    ...fromFile,
+    allowJs: fromFile.allowJs === true || rootNames.some((file) => JAVASCRIPT.test(file)),
     checkJs: false,
     noEmit: true,
     composite: false,

@@ -16,8 +16,8 @@ const names = new Map<string, string>();
 
 /** Returns the name in the nearest package.json above a file. */
 function packageNameOf(folder: string): string {
-  const known = names.get(folder);
-  if (known !== undefined) return known;
+  const cached = names.get(folder);
+  if (cached !== undefined) return cached;
   const file = join(folder, 'package.json');
   const up = dirname(folder);
   const name = nameIn(file) ?? (up === folder ? '' : packageNameOf(up));

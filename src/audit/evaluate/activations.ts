@@ -24,9 +24,9 @@ export class Activations {
   enter(made: Partial<Scope>): Scope {
     const env: Scope = { bound: new Map(), kept: false, unbound: 'value', ...made };
     const key = memberKeyOf([env.node, env.outer, env.bound, env.self, env.kept, env.unbound]);
-    const known = this.#known.get(key) ?? env;
-    this.#known.set(key, known);
-    return known;
+    const cached = this.#known.get(key) ?? env;
+    this.#known.set(key, cached);
+    return cached;
   }
 
   /** Returns the activation of a function when it's called with the arguments, or with unknown ones. */

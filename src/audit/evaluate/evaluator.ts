@@ -52,8 +52,8 @@ export class Evaluator extends Members {
   evaluate(node: Expression, env: Scope): Values {
     const memo = this.#memo.get(env) ?? new Map<Node, Values>();
     this.#memo.set(env, memo);
-    const known = memo.get(node);
-    if (known !== undefined) return known;
+    const cached = memo.get(node);
+    if (cached !== undefined) return cached;
     this.tick();
     memo.set(node, [UNKNOWN]); // While it's evaluated, a value can't say anything of itself.
     try {

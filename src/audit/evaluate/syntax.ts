@@ -57,8 +57,8 @@ const returns = new WeakMap<Node, readonly Expression[]>();
 
 /** Returns the expressions that a function's body returns. */
 export function returnsIn(body: Node): readonly Expression[] {
-  const known = returns.get(body);
-  if (known !== undefined) return known;
+  const cached = returns.get(body);
+  if (cached !== undefined) return cached;
   const found: Expression[] = [];
   const look = (node: Node): void => {
     if (ts.isFunctionLike(node) || ts.isClassLike(node)) return;

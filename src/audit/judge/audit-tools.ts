@@ -228,8 +228,8 @@ export async function expectHonest(
 ): Promise<void> {
   const { baseline, ...rest } = options;
   const report = await auditTools(source, rest);
-  const known = baseline === undefined ? [] : readBaseline(baseline);
-  const lying = newLies(applyBaseline(report.tools, known).tools);
+  const accepted = baseline === undefined ? [] : readBaseline(baseline);
+  const lying = newLies(applyBaseline(report.tools, accepted).tools);
   if (lying.length === 0) return;
   const told = lying.flatMap(({ name, findings }) => [
     `  ${name}`,

@@ -56,10 +56,10 @@ export function writeBaseline(tools: readonly ToolAudit[]): string {
  */
 export function applyBaseline(
   tools: readonly ToolAudit[],
-  known: readonly KnownLie[],
+  accepted: readonly KnownLie[],
 ): { readonly tools: readonly ToolAudit[]; readonly gone: readonly KnownLie[] } {
-  const keys = new Set(known.map(keyOf));
-  const gone = new Map(known.map((lie) => [keyOf(lie), lie]));
+  const keys = new Set(accepted.map(keyOf));
+  const gone = new Map(accepted.map((lie) => [keyOf(lie), lie]));
   const marked = tools.map((tool) => ({
     ...tool,
     findings: tool.findings.map((finding) => {

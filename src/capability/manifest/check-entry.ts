@@ -32,8 +32,8 @@ function* unknownKeys({ issues }: z.ZodError): Iterable<Path> {
 
 function warningOf(path: Path): EntryFinding {
   const key = path.at(-1);
-  const known = KNOWN_KEYS[(path.length > 1 ? path[0] : 'entry') as keyof typeof KNOWN_KEYS];
-  const advice = didYouMean(String(key), known);
+  const keys = KNOWN_KEYS[(path.length > 1 ? path[0] : 'entry') as keyof typeof KNOWN_KEYS];
+  const advice = didYouMean(String(key), keys);
   const message = `Unknown key ${describeValue(key)}.${advice || ' It is kept but has no effect.'}`;
   return { path: path as string[], message, severity: 'warning' };
 }

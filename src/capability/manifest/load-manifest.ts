@@ -182,8 +182,8 @@ async function manifestFilesOf(
   if (!isPlainObject(source)) {
     const paths = [source].flat();
     if (paths.length === 0) throw invalidArgument('at least one manifest file', source);
-    const files = paths.map((given): ManifestFile => {
-      const path = resolve(pathOf(given));
+    const files = paths.map((named): ManifestFile => {
+      const path = resolve(pathOf(named));
       return { path, file: shownPath(path), kind: 'tools', owner: personaOfPath(path) ?? null };
     });
     return { files, issues: [] };

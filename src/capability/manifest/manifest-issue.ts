@@ -98,9 +98,9 @@ export function requiredWords(message: string): string {
 }
 
 /** Returns a suggestion for an unknown name. Empty if no known name is similar. */
-export function didYouMean(name: string, known: readonly string[]): string {
-  const names = suggestNames(name, [...new Set(known)]);
-  return names.length === 0 ? '' : ` Did you mean ${names.join(' or ')}?`;
+export function didYouMean(name: string, names: readonly string[]): string {
+  const similar = suggestNames(name, [...new Set(names)]);
+  return similar.length === 0 ? '' : ` Did you mean ${similar.join(' or ')}?`;
 }
 
 /** Maximum number of issues listed in a message. */

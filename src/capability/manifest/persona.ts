@@ -60,8 +60,8 @@ export function ownerMatches(
   return !excluded.has(key) && (wanted.size === 0 || wanted.has(key));
 }
 
-function* tokensOf(given: string | readonly string[] = []): Iterable<string> {
-  for (const item of [given].flat())
+function* tokensOf(personas: string | readonly string[] = []): Iterable<string> {
+  for (const item of [personas].flat())
     for (const token of item.split(',')) {
       const key = personaKey(token.trim().replace(/^([-!])\s+/, '$1'));
       if (key !== '') yield key;

@@ -155,8 +155,8 @@ class Inheritance {
 
   /** Returns an entry with everything it inherits, or the reason why that's impossible. */
   merge(raw: RawWork): Fields | string {
-    const known = this.#merged.get(raw);
-    if (known !== undefined) return known;
+    const cached = this.#merged.get(raw);
+    if (cached !== undefined) return cached;
     this.#merged.set(raw, `Circular extends: one of this ${raw.kind}'s bases extends it.`);
     const { extends: _, ...own } = raw.fields;
     const inherited = this.#inheritedBy(raw);

@@ -147,9 +147,9 @@ export class HealthLedger {
     }
     if (!('provider' in event)) return;
     const { at } = event;
-    const known = providersOf(owner, entry).find(({ label }) => label === event.provider);
-    if (known === undefined) return;
-    const { name } = known;
+    const recorded = providersOf(owner, entry).find(({ label }) => label === event.provider);
+    if (recorded === undefined) return;
+    const { name } = recorded;
     this.reports += 1;
     const tell = (facts: RouterFacts) =>
       void this.#routers.set(name, { ...this.#routers.get(name), ...facts });
@@ -247,8 +247,8 @@ const labels = new WeakMap<ToolEntry, readonly (readonly [label: string, identit
 
 /** Returns the names that routers use for a tool's providers. Equal names are merged. */
 function labelsOf(entry: ToolEntry) {
-  const known = labels.get(entry);
-  if (known !== undefined) return known;
+  const cached = labels.get(entry);
+  if (cached !== undefined) return cached;
   const ordered = entry.providers.toSorted((a, b) => (a.priority ?? 100) - (b.priority ?? 100));
   const identities = new Map<string, string>();
   for (const spec of ordered) identities.set(identityOf(spec), spec.name);

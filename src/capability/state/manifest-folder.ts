@@ -42,13 +42,13 @@ export class ManifestFolder {
     const lost: string[] = [];
     for (const { severity, file } of issues)
       if (severity === 'error') lost.push(file === '' ? '' : `${file}/`);
-    const known = new Map<string, KnownFile>();
-    for (const file of files) known.set(file.file, await this.#readFile(file, force));
+    const current = new Map<string, KnownFile>();
+    for (const file of files) current.set(file.file, await this.#readFile(file, force));
     for (const [file, before] of this.#known)
-      if (!known.has(file) && lost.some((folder) => file.startsWith(folder)))
-        known.set(file, before);
-    this.#known = known;
-    return { files: [...known.values()].map(({ content }) => content), findings: issues };
+      if (!current.has(file) && lost.some((folder) => file.startsWith(folder)))
+        current.set(file, before);
+    this.#known = current;
+    return { files: [...current.values()].map(({ content }) => content), findings: issues };
   }
 
   async #readFile(file: ManifestFile, force: boolean): Promise<KnownFile> {

@@ -72,7 +72,7 @@ interface Resolved {
  */
 function resolve<Kind extends WorkKind>(
   { raw, manifest }: CheckedWork<Kind>,
-  known: {
+  items: {
     readonly tools: OwnedNames<CapabilityTool>;
     readonly skills: OwnedNames<CapabilitySkill>;
     readonly tasks: Known;
@@ -94,17 +94,17 @@ function resolve<Kind extends WorkKind>(
     return Object.freeze(found);
   };
   const unresolved = Object.freeze({
-    skills: missing('required_skills', requiredSkills, known.skills),
-    tools: missing('required_tools', requiredTools, known.tools),
+    skills: missing('required_skills', requiredSkills, items.skills),
+    tools: missing('required_tools', requiredTools, items.tools),
     tasks: missing(
       'task_graph',
       steps.map(({ task }) => task),
-      known.tasks,
+      items.tasks,
     ),
   });
   const parts = [
-    ...requiredSkills.flatMap((each) => known.skills.seenBy(owner, each) ?? []),
-    ...requiredTools.flatMap((each) => known.tools.seenBy(owner, each) ?? []),
+    ...requiredSkills.flatMap((each) => items.skills.seenBy(owner, each) ?? []),
+    ...requiredTools.flatMap((each) => items.tools.seenBy(owner, each) ?? []),
   ];
   const needed = new Set(parts.flatMap((part) => ('tools' in part ? part.tools : part)));
   return {
@@ -185,11 +185,11 @@ function danglingReference(
   name: string,
   path: readonly [key: keyof typeof WHAT, index: number],
   missing: string,
-  known: Known,
+  items: Known,
 ): CapabilityFinding {
-  const owners = known.ownersOf(missing).map((each) => each.owner);
+  const owners = items.ownersOf(missing).map((each) => each.owner);
   const whose = owner === null ? 'shared items' : `items of ${owner} and the shared items`;
-  const names = known.all.map((each) => each.name);
+  const names = items.all.map((each) => each.name);
   const hint =
     owners.length > 0
       ? `; only ${owners.join(', ')} ${owners.length === 1 ? 'has' : 'have'} it.`

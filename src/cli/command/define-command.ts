@@ -23,7 +23,7 @@ export function defineCommand(program: Program, { options, examples, notes = '' 
     ]);
     if (choices) defined.choices(choices);
     if (value !== '')
-      defined.argParser((given: string, before: unknown) => valueOf(option, given, before));
+      defined.argParser((word: string, before: unknown) => valueOf(option, word, before));
     if (usual !== undefined && usual !== false) defined.default(usual);
     if (alone !== undefined) defined.preset(alone);
     if (env !== undefined) defined.env(env);
@@ -31,8 +31,8 @@ export function defineCommand(program: Program, { options, examples, notes = '' 
   }
 }
 
-function valueOf({ choices, many, read = (text) => text }: Option, given: string, before: unknown) {
-  const parts = many === 'commas' ? given.split(',').map((part) => part.trim()) : [given];
+function valueOf({ choices, many, read = (text) => text }: Option, word: string, before: unknown) {
+  const parts = many === 'commas' ? word.split(',').map((part) => part.trim()) : [word];
   const wrong = parts.find(
     (part) => (part === '' && many === 'commas') || choices?.includes(part) === false,
   );
@@ -46,7 +46,7 @@ function valueOf({ choices, many, read = (text) => text }: Option, given: string
   if (many !== undefined)
     return [...(Array.isArray(before) ? (before as readonly string[]) : []), ...parts];
   try {
-    return read(given);
+    return read(word);
   } catch (error) {
     throw isToolError(error) ? new InvalidArgumentError(error.message) : error;
   }
@@ -60,14 +60,14 @@ export function optionValuesOf(
   program: Program,
   options: Options,
 ): Readonly<Record<string, unknown>> {
-  const given = program.opts<Record<string, unknown>>();
+  const used = program.opts<Record<string, unknown>>();
   const values: Record<string, unknown> = {};
   for (const [name, option] of Object.entries(options)) {
     const isUsed = program.getOptionValueSource(name) === 'cli';
-    const missing = isUsed && option.needs?.some((needed) => !given[needed]);
+    const missing = isUsed && option.needs?.some((needed) => !used[needed]);
     if (missing)
       throw wrongUsage(`${flagOf(name)} only works with ${namesOf(option.needs ?? [])}.`);
-    values[name] = given[name] ?? option.default;
+    values[name] = used[name] ?? option.default;
   }
   return values;
 }

@@ -89,12 +89,12 @@ export const amount = (
   value,
   help,
   ...rules,
-  read: (given) => {
-    const number = Number(given);
-    if (given.trim() !== '' && Number.isInteger(number) && number >= least && number <= most)
+  read: (word) => {
+    const number = Number(word);
+    if (word.trim() !== '' && Number.isInteger(number) && number >= least && number <= most)
       return number;
     const range = most === Infinity ? `of at least ${least}` : `from ${least} to ${most}`;
-    throw wrongUsage(`Expected a whole number ${range}, got ${JSON.stringify(given)}.`);
+    throw wrongUsage(`Expected a whole number ${range}, got ${JSON.stringify(word)}.`);
   },
 });
 

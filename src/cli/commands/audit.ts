@@ -73,9 +73,9 @@ export const commands = {
     ],
     run: async (context) => {
       const { terminal, cwd } = context;
-      const known = await knownLies(context);
+      const accepted = await knownLies(context);
       const audited = await auditCode(context);
-      const baseline = (await updatedBaseline(context, audited)) ?? known;
+      const baseline = (await updatedBaseline(context, audited)) ?? accepted;
       const { tools, gone } = applyBaseline(audited.tools, baseline);
       for (const { tool, axis, call } of gone) {
         const lie = `${tool} ${axis} ${call}: remove it from the baseline with --update-baseline`;

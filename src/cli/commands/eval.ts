@@ -53,12 +53,12 @@ export const commands = {
 };
 
 /** Parses a limit such as `recall=0.9`. @throws ToolError `INVALID_ARGUMENT`. */
-function limitOf(given: string): readonly [(typeof FIGURES)[number], number] {
-  const [name, least] = given.split('=');
+function limitOf(limit: string): readonly [(typeof FIGURES)[number], number] {
+  const [name, least] = limit.split('=');
   const figure = FIGURES.find((each) => each === name);
   if (figure === undefined || !(Number(least) >= 0 && Number(least) <= 1) || least?.trim() === '')
     throw wrongUsage(
-      `Expected --fail-under to be recall=0.9 or ndcg=0.9, with a number from 0 to 1, got ${JSON.stringify(given)}.`,
+      `Expected --fail-under to be recall=0.9 or ndcg=0.9, with a number from 0 to 1, got ${JSON.stringify(limit)}.`,
     );
   return [figure, Number(least)];
 }

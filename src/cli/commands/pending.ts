@@ -108,8 +108,8 @@ const allWaiting = (desk: OperatorDesk) => desk.waiting({ limit: Infinity });
 
 /** Returns the call with this id, or the only call whose id starts with it. */
 async function callOf(desk: OperatorDesk, id: string): Promise<Pending | undefined> {
-  const known = await desk.get(id);
-  if (known !== undefined) return known;
+  const stored = await desk.get(id);
+  if (stored !== undefined) return stored;
   const found = (await allWaiting(desk)).filter((each) => each.id.startsWith(id));
   if (found.length > 1)
     throw wrongUsage(`${found.length} calls have ids that begin with ${id}. Type more of the id.`);

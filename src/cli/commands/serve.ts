@@ -227,8 +227,8 @@ async function healthIn(
       ),
     ),
   );
-  const known = await store.read(PROCESSES, { limit: 1 }).catch(() => undefined);
-  if (known?.length === 0)
+  const published = await store.read(PROCESSES, { limit: 1 }).catch(() => undefined);
+  if (published?.length === 0)
     terminal.err(
       plainLine(
         `This Redis has no health data with the prefix '${options.redisPrefix}' yet. If your processes use another prefix, pass it with --redis-prefix.`,

@@ -268,11 +268,11 @@ export function definitionsOf(registry: Iterable<ToolEntry>): readonly ToolDefin
   return [...registry].map(({ definition }) => definition);
 }
 
-function assertPersona(persona: string | undefined, known: readonly string[]): void {
+function assertPersona(persona: string | undefined, personas: readonly string[]): void {
   const asked = persona?.trim().toLowerCase();
-  if (persona === undefined || known.some((name) => name.toLowerCase() === asked)) return;
+  if (persona === undefined || personas.some((name) => name.toLowerCase() === asked)) return;
   throw wrongUsage(
-    `Unknown persona: ${JSON.stringify(persona)}. ${known.length === 0 ? 'The manifests contain no personas.' : `The personas are ${known.join(', ')}.`}`,
+    `Unknown persona: ${JSON.stringify(persona)}. ${personas.length === 0 ? 'The manifests contain no personas.' : `The personas are ${personas.join(', ')}.`}`,
   );
 }
 

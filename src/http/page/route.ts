@@ -15,7 +15,7 @@ export type View = (typeof VIEWS | typeof OPERATOR_VIEWS)[number];
  */
 export function currentRoute() {
   const [path, search] = location.hash.replace(/^#\/?/, '').split('?');
-  const view = [...OPERATOR_VIEWS, ...VIEWS].find((known) => known === path) ?? 'tools';
+  const view = [...OPERATOR_VIEWS, ...VIEWS].find((each) => each === path) ?? 'tools';
   return { view, parameters: new URLSearchParams(search) };
 }
 
@@ -34,8 +34,8 @@ export function hrefWith(
 /** Returns the URL of a view, or of an item in a view, with the current persona. */
 export function hrefOf(view: View, open?: string, owner?: string | null): string {
   const persona = currentRoute().parameters.get('persona');
-  const given = Object.entries({ persona, open, owner }).filter(([, value]) => value != null);
-  return `#/${view}?${new URLSearchParams(given as string[][]).toString()}`;
+  const fields = Object.entries({ persona, open, owner }).filter(([, value]) => value != null);
+  return `#/${view}?${new URLSearchParams(fields as string[][]).toString()}`;
 }
 
 const ASKED = ['q', 'persona', ...FILTERS.map(({ key }) => key)];

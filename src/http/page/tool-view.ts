@@ -290,7 +290,7 @@ function TryIt({ name, parameters }: Omit<OperatorProps, 'address'>) {
     event.preventDefault();
     const texts = new FormData(event.target as HTMLFormElement);
     act(async () => {
-      const given = parameters.flatMap(({ name: parameter, schema }) => {
+      const fields = parameters.flatMap(({ name: parameter, schema }) => {
         const text = texts.get(parameter) as string;
         if (text === '') return [];
         return [[parameter, isText(schema) ? text : (JSON.parse(text) as unknown)]];
@@ -298,7 +298,7 @@ function TryIt({ name, parameters }: Omit<OperatorProps, 'address'>) {
       // A call that waits for a person keeps its id, so that its approval counts.
       const id =
         tried !== undefined && 'pending' in tried.outcome ? tried.outcome.callId : undefined;
-      setTried(await ask('run', { name, id, input: Object.fromEntries(given) as object }));
+      setTried(await ask('run', { name, id, input: Object.fromEntries(fields) as object }));
     });
   };
   return html`

@@ -58,8 +58,8 @@ function WaitingList({ query, isLinked }: ListProps) {
   if (answer === undefined) return loading(error?.message);
   const { pending, allowed, next } = answer;
   const open = new Set(pending.map(({ id }) => id));
-  const known = new Set(listed.calls.map(({ id }) => id));
-  const added = pending.filter(({ id }) => !known.has(id));
+  const shown = new Set(listed.calls.map(({ id }) => id));
+  const added = pending.filter(({ id }) => !shown.has(id));
   const calls = [...listed.calls, ...added];
   const isWhole = next === null;
   if (added.length > 0)
@@ -118,7 +118,7 @@ const KINDS = {
 function PendingCard({ pending, isLinked, isOpen, mayAnswer, onDone }: CardProps) {
   const { kind, tool_name: tool, preview, danger } = pending;
   const place = useFocus(isLinked);
-  const given = JSON.stringify(pending.input, null, 2);
+  const inputText = JSON.stringify(pending.input, null, 2);
   return html`<article
     class="card pending"
     tabindex="-1"
@@ -136,12 +136,12 @@ function PendingCard({ pending, isLinked, isOpen, mayAnswer, onDone }: CardProps
     <${Facts} facts=${factsOf(pending)} />
     ${preview?.reversible === false && html`<p class="problem">This can't be undone.</p>`}
     ${preview?.diff !== undefined && pre('Changes', preview.diff)}
-    ${!(kind === 'approval' && mayAnswer) && given !== '{}' && pre('Arguments', given)}
+    ${!(kind === 'approval' && mayAnswer) && inputText !== '{}' && pre('Arguments', inputText)}
     ${pending.form !== undefined && pre('Form', pending.form)}
     ${
       mayAnswer &&
       html`<fieldset disabled=${!isOpen}>
-        <${Answering} pending=${pending} given=${given} onDone=${onDone} />
+        <${Answering} pending=${pending} inputText=${inputText} onDone=${onDone} />
       </fieldset>`
     }
   </article>`;
@@ -171,7 +171,7 @@ interface Answer {
 interface AnsweringProps {
   readonly pending: PendingWire;
   /** The arguments as shown. */
-  readonly given: string;
+  readonly inputText: string;
   readonly onDone: () => void;
 }
 
@@ -179,10 +179,10 @@ interface AnsweringProps {
  * Shows the ways to answer a call. An approval of a dangerous call takes a second click, for which the
  * second click of a double click doesn't count.
  */
-function Answering({ pending, given, onDone }: AnsweringProps) {
+function Answering({ pending, inputText, onDone }: AnsweringProps) {
   const { id, kind, danger = '', digest, preview, tool_name: tool } = pending;
   const isDangerous = kind === 'approval' && ['high', 'critical'].includes(danger);
-  const [text, setText] = useState(kind === 'approval' ? given : '');
+  const [text, setText] = useState(kind === 'approval' ? inputText : '');
   const [asked, setAsked] = useState<Answer>();
   const { act, isBusy, alert } = useAction();
   const send = ({ action, body }: Answer) => {
@@ -198,7 +198,7 @@ function Answering({ pending, given, onDone }: AnsweringProps) {
     >
       ${answer.label}
     </button>`;
-  const offered = answersTo(pending, text, given);
+  const offered = answersTo(pending, text, inputText);
   const hasField = pending.options === undefined;
   const effect = preview?.summary ?? `${tool} ${text}`;
   return html`
@@ -234,9 +234,9 @@ function Answering({ pending, given, onDone }: AnsweringProps) {
 }
 
 /** Returns the ways to answer a call with the text that the user typed. */
-function answersTo(pending: PendingWire, text: string, given: string): readonly Answer[] {
+function answersTo(pending: PendingWire, text: string, inputText: string): readonly Answer[] {
   const { kind, grant_choices: grants } = pending;
-  const isEdited = text !== given;
+  const isEdited = text !== inputText;
   const typed = () => (kind === 'question' ? text : (JSON.parse(text) as unknown));
   const style = 'primary';
   const approve = {

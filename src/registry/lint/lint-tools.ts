@@ -304,10 +304,10 @@ function isUsual(tools: readonly LintedTool[], has: (entry: ToolEntry) => boolea
 }
 
 /** Findings that don't depend on other tools, cached so that each entry is linted only once. */
-const known = new WeakMap<ToolEntry, readonly LintFinding[]>();
+const cache = new WeakMap<ToolEntry, readonly LintFinding[]>();
 
 function ownFindings(entry: ToolEntry): readonly LintFinding[] {
-  let findings = known.get(entry);
+  let findings = cache.get(entry);
   if (findings === undefined) {
     findings = Object.entries(LINT_RULES).flatMap(([name, rule]) =>
       [...rule.check(entry)].map((said) =>
@@ -319,7 +319,7 @@ function ownFindings(entry: ToolEntry): readonly LintFinding[] {
             }),
       ),
     );
-    known.set(entry, findings);
+    cache.set(entry, findings);
   }
   return findings;
 }
