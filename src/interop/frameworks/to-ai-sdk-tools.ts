@@ -213,7 +213,8 @@ class RunnableTool {
     // this function returns true after an approval, and `run` decides.
     const { toolCallId, messages } = options;
     if (isApprovedIn(messages, this.exported.name, toolCallId, input)) return true;
-    return this.calls.needsApproval(this.#call(input, options), contextOf(options));
+    const callOptions = await this.calls.optionsFor(contextOf(options));
+    return this.calls.needsApproval(this.#call(input, options), callOptions);
   }
 
   async run(
@@ -221,14 +222,12 @@ class RunnableTool {
     options: AISDKCallOptions,
     onProgress?: (progress: unknown) => void,
   ): Promise<unknown> {
-    const { entry, name } = this.exported;
     const { toolCallId, messages, abortSignal: signal } = options;
-    const approved = isApprovedIn(messages, name, toolCallId, input) ? 'once' : undefined;
-    const outcome = await this.calls.run(entry, this.#call(input, options), {
-      context: contextOf(options),
-      signal,
+    const isApproved = isApprovedIn(messages, this.exported.name, toolCallId, input);
+    const callOptions = await this.calls.optionsFor(contextOf(options), { signal });
+    const outcome = await this.calls.run(this.#call(input, options), callOptions, {
       onProgress,
-      approved,
+      approved: isApproved ? 'once' : undefined,
     });
     if (readOutcome(outcome).haltReason !== undefined) markHalted(input);
     const output = resultOrThrow(outcome);
