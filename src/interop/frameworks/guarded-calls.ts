@@ -168,9 +168,9 @@ export class GuardedCalls {
           onProgress(event.progress);
       });
     try {
-      const isKnown = !approved || (await this.#approve(call, options, approved));
+      const isStored = !approved || (await this.#approve(call, options, approved));
       const outcome = await this.#executor.execute(call, options);
-      if (outcome.status !== 'approval_required' || isKnown) return outcome;
+      if (outcome.status !== 'approval_required' || isStored) return outcome;
       if (approved === 'once') throw unknownApproval();
       await this.#executor.approve(outcome.pending);
       return await this.#executor.execute(call, options);

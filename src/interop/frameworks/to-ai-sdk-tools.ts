@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { checkOptions } from '../../core/options.js';
+import { streamOf } from '../../core/stream-of.js';
 import type { ToolCall, ToolOutcome } from '../../safety/calls.js';
 import { boundText, plainValue, readOutcome } from '../../safety/read-outcome.js';
 import { checkInput } from '../../tool/check-input.js';
@@ -393,20 +394,5 @@ function partsOf(message: unknown, role: string): readonly Part[] {
 async function* withProgress(
   run: (onProgress: (progress: unknown) => void) => Promise<unknown>,
 ): AsyncGenerator<unknown, void> {
-  const reported: unknown[] = [];
-  let isRunning = true;
-  let wake = (): void => undefined;
-  const running = run((progress) => {
-    reported.push(progress);
-    wake();
-  }).finally(() => {
-    isRunning = false;
-    wake();
-  });
-  running.catch(() => undefined); // The rejection is handled by `await running` below.
-  while (isRunning || reported.length > 0) {
-    if (reported.length > 0) yield { progress: reported.shift() };
-    else await new Promise<void>((resolve) => (wake = resolve));
-  }
-  yield await running;
+  yield yield* streamOf((emit) => run((progress) => emit({ progress })));
 }
