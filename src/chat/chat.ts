@@ -14,7 +14,7 @@ import {
   isSettled,
   NO_CHAT,
   turnEndOf,
-  withCall,
+  withPending,
   withCalls,
   type CallProgress,
   type CallRecord,
@@ -299,7 +299,7 @@ async function leaveCalls(run: ChatRun, { index: turn, calls }: OpenTurn): Promi
       ...without({ principal }),
       createdAt: clock.now(),
     } as const;
-    state = withCall(state, callId, { state: 'waiting', pending });
+    state = withPending(state, pending);
     run.tell({ type: 'tool-pending', turn, callId, toolName, pending });
   }
   await run.save(state);

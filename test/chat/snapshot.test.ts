@@ -104,6 +104,7 @@ function edited(
 const isFree = (path: readonly (string | number)[]): boolean =>
   path[0] === 'context' ||
   path.includes('input') ||
+  path.includes('edited') ||
   path.includes('value') ||
   path.includes('providerOptions');
 
