@@ -132,7 +132,7 @@ export async function runChat(run: ChatRun, model: ModelStep): Promise<void> {
       run.tell({ type: 'turn-completed', turn: noted });
       if (!isSettled(turn)) return end(run, run.isCancelled ? CANCELLED : run.lost);
       if (turnEndOf(turn) !== undefined) return;
-      if (haltWhen && (await orGivenUp(run, () => haltWhen(noted), 'haltWhen')) === true)
+      if (haltWhen && (await unlessCancelled(run, () => haltWhen(noted), 'haltWhen')) === true)
         return end(run, { reason: 'halt_when', turn: turn.index });
     }
     if (run.isCancelled) return end(run, CANCELLED);
@@ -177,7 +177,7 @@ async function withLabels({ state, engine, options }: ChatRun): Promise<ChatStat
  * Returns the result of a function that the program passed, or `undefined` if the caller aborts
  * first.
  */
-async function orGivenUp<T>(
+async function unlessCancelled<T>(
   run: ChatRun,
   ask: () => T | Promise<T>,
   name: string,
@@ -198,7 +198,7 @@ async function askForTurn(
 ): Promise<OpenTurn | ChatEnd> {
   if (run.state.messages.at(-1)?.role === 'user')
     run.engine.executor.resetRepeats(run.options.conversationId);
-  const offer = await orGivenUp(run, () => run.offers.next(run.state, index), 'selectTools');
+  const offer = await unlessCancelled(run, () => run.offers.next(run.state, index), 'selectTools');
   if (offer === undefined) return CANCELLED;
   const offered = offer.tools.map(({ toolName, level }) => ({ toolName, level }));
   run.tell({ type: 'turn-started', turn: index, tools: offered.map(({ toolName }) => toolName) });

@@ -237,7 +237,7 @@ function decided(
       return approved(call, pending, decision, facts);
     case 'deny':
       // If the call was started, the model must not be told that nothing happened.
-      return settled(call, mayHaveRun(call.progress) ? givenUp(decision) : facts.output!);
+      return settled(call, mayHaveRun(call.progress) ? unknownEffect(decision) : facts.output!);
   }
 }
 
@@ -245,7 +245,7 @@ function settled(call: CallRecord, output: ToolOutput): CallRecord {
   return { ...call, progress: { state: 'settled', output } };
 }
 
-function givenUp({ reason }: Extract<CallDecision, { kind: 'deny' }>): ToolOutput {
+function unknownEffect({ reason }: Extract<CallDecision, { kind: 'deny' }>): ToolOutput {
   return errorOutput(
     `It's unknown whether the call took effect; the user decided not to run it again${reason === undefined ? '' : `: ${reason}`}`,
   );
