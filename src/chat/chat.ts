@@ -3,7 +3,7 @@ import { randomUUID } from '../core/crypto.js';
 import { isToolError, ToolError } from '../core/errors.js';
 import { signal as signalField } from '../core/options.js';
 import { publicMessage } from '../core/public-message.js';
-import { streamOf } from '../core/stream-of.js';
+import { streamOf } from '../interop/frameworks/stream-of.js';
 import { untilAborted } from '../execution/with-deadline.js';
 import { askModel, modelStepOf } from './ask-model.js';
 import { checkChatOptions, type ChatOptions } from './chat-engine.js';

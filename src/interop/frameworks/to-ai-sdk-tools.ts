@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { checkOptions } from '../../core/options.js';
-import { streamOf } from '../../core/stream-of.js';
+import { streamOf } from './stream-of.js';
 import type { ToolCall, ToolOutcome } from '../../safety/calls.js';
 import { boundText, plainValue, readOutcome } from '../../safety/read-outcome.js';
 import { checkInput } from '../../tool/check-input.js';
