@@ -113,7 +113,6 @@ async function* untilStopped(
  * model made up, or that no longer exists, is changed to an allowed form.
  */
 function modelNames(tools: readonly string[]): Record<'encode' | 'decode', Rename> {
-  if (tools.every(isModelName)) return { encode: asModelName, decode: (name) => name };
   const codec = createNameCodec(tools, GEMINI_NAME_RULE);
   return {
     encode: (name) => codec.encode(name) ?? asModelName(name),
@@ -123,12 +122,10 @@ function modelNames(tools: readonly string[]): Record<'encode' | 'decode', Renam
 
 type Rename = (name: string) => string;
 
-function isModelName(name: string): boolean {
-  return GEMINI_NAME_RULE.test(name);
-}
-
 function asModelName(name: string): string {
-  return isModelName(name) ? name : `_${name.replace(/[^A-Za-z0-9_-]/g, '_')}`.slice(0, 64);
+  return GEMINI_NAME_RULE.test(name)
+    ? name
+    : `_${name.replace(/[^A-Za-z0-9_-]/g, '_')}`.slice(0, 64);
 }
 
 /** Returns the message with its tools renamed. */

@@ -245,7 +245,7 @@ function withExecutor({
   return { ...checked, executor, registry: executor.registry };
 }
 
-interface KnownTools {
+interface SharedExecutor {
   readonly list: readonly ToolSource[];
   readonly executor: ToolExecutor;
 }
@@ -254,7 +254,7 @@ interface KnownTools {
  * Executors created for tools that were passed without an executor. An executor is kept as long as
  * its tools, because the executor remembers which calls ran.
  */
-const executors = new WeakMap<object, KnownTools>();
+const executors = new WeakMap<object, SharedExecutor>();
 
 /**
  * Returns the executor for tools that were passed without an executor. The returned executor caches

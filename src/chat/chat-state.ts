@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { DangerLevel } from '../core/enums.js';
 import type { Flow } from '../core/flow.js';
-import { isPlainObject, type Json } from '../core/plain-data.js';
+import { canonicalJson, isPlainObject, type Json } from '../core/plain-data.js';
 import { previewSchema } from '../core/preview.js';
 import { flowSchema } from '../safety/call-flow.js';
 import type { GrantScope, Pending, PendingApproval } from '../safety/calls.js';
@@ -105,13 +105,11 @@ const chatEnd = z.discriminatedUnion('reason', [
 /** The reason why a run ended. */
 export type ChatEnd = z.output<typeof chatEnd>;
 
-/** The arguments from the user, if they changed the model's arguments. */
-const input = json.exactOptional();
 const progress = z.discriminatedUnion('state', [
   /** `rerunOf` is the time of an earlier start, if the user lets the call run again. */
-  z.strictObject({ state: z.literal('not_started'), input, rerunOf: timestamp.exactOptional() }),
+  z.strictObject({ state: z.literal('not_started'), rerunOf: timestamp.exactOptional() }),
   /** The call is running, or the process that ran it is gone. */
-  z.strictObject({ state: z.literal('started'), startedAt: timestamp, input }),
+  z.strictObject({ state: z.literal('started'), startedAt: timestamp }),
   z.strictObject({ state: z.literal('waiting'), pending }),
   /**
    * The call runs when the chat continues. `grant` covers further calls that the user approved with
@@ -120,7 +118,6 @@ const progress = z.discriminatedUnion('state', [
   z.strictObject({
     state: z.literal('approved'),
     pending: approval as unknown as z.ZodType<PendingApproval>,
-    input,
     grant: z.custom<GrantScope>(isPlainObject, 'the scope of a grant').exactOptional(),
     by: z.string().exactOptional(),
   }),
@@ -128,7 +125,6 @@ const progress = z.discriminatedUnion('state', [
   z.strictObject({
     state: z.literal('settled'),
     output: outputSchema,
-    input,
     end: turnEnd.exactOptional(),
   }),
 ]);
@@ -138,7 +134,10 @@ export type CallProgress = z.output<typeof progress>;
 const call = z.strictObject({
   callId: id,
   toolName,
+  /** The model's arguments. */
   input: json,
+  /** The arguments from the user, if they changed the model's arguments. */
+  edited: json.exactOptional(),
   progress,
 });
 /** One call of the open turn. */
@@ -194,14 +193,26 @@ export function withCalls<S extends ChatState>(
   return freezePlain({ ...state, openTurn: { ...openTurn, calls: openTurn.calls.map(change) } });
 }
 
-/** Returns the user's arguments that replace the model's arguments. */
-export function editedInput({ progress }: CallRecord): { readonly input?: Json } {
-  return 'input' in progress && progress.input !== undefined ? { input: progress.input } : {};
+/** Returns the arguments that a call runs or ran with. */
+export function argumentsOf({ input, edited = input }: CallRecord): Json {
+  return edited;
 }
 
-/** Returns the arguments that a call runs or ran with. */
-export function argumentsOf(call: CallRecord): Json {
-  return editedInput(call).input ?? call.input;
+/** Returns a call with the arguments that a user sees or entered. */
+export function withArguments({ edited: _, ...call }: CallRecord, input: Json): CallRecord {
+  return canonicalJson(input) === canonicalJson(call.input) ? call : { ...call, edited: input };
+}
+
+/** Returns a call that waits for a user or a program. */
+export function waiting(call: CallRecord, pending: Pending): CallRecord {
+  return { ...withArguments(call, pending.input), progress: { state: 'waiting', pending } };
+}
+
+/** Returns the state in which a call waits for a user or a program. */
+export function withPending(state: ChatState, pending: Pending): ChatState {
+  return withCalls(state, (call) =>
+    call.callId === pending.callId ? waiting(call, pending) : call,
+  );
 }
 
 /** Returns the calls that the open turn is waiting for, in order. */
@@ -236,17 +247,13 @@ export function messagesOf(turn: OpenTurn): readonly (AssistantMessage | ToolMes
  * these arguments next to the results.
  */
 function asRun({ message, calls }: OpenTurn): AssistantMessage {
-  const edited = new Map(
-    calls.flatMap((call) =>
-      call.progress.state === 'settled' && call.progress.input !== undefined
-        ? [[call.callId, call.progress.input]]
-        : [],
-    ),
+  const changed = calls.filter(
+    ({ edited, progress }) => edited !== undefined && progress.state === 'settled',
   );
-  if (edited.size === 0 || typeof message.content === 'string') return message;
+  if (changed.length === 0 || typeof message.content === 'string') return message;
   const content = message.content.map((part) => {
-    const input = edited.get((part as ToolCallPart).toolCallId);
-    return part.type !== 'tool-call' || input === undefined ? part : { ...part, input };
+    const call = changed.find(({ callId }) => callId === (part as ToolCallPart).toolCallId);
+    return part.type !== 'tool-call' || !call ? part : { ...part, input: argumentsOf(call) };
   });
   return { ...message, content };
 }

@@ -3,6 +3,7 @@ import { randomUUID } from '../core/crypto.js';
 import { isToolError, ToolError } from '../core/errors.js';
 import { signal as signalField } from '../core/options.js';
 import { publicMessage } from '../core/public-message.js';
+import { streamOf } from '../interop/frameworks/stream-of.js';
 import { untilAborted } from '../execution/with-deadline.js';
 import { askModel, modelStepOf } from './ask-model.js';
 import { checkChatOptions, type ChatOptions } from './chat-engine.js';
@@ -13,7 +14,7 @@ import {
   isSettled,
   NO_CHAT,
   turnEndOf,
-  withCall,
+  withPending,
   withCalls,
   type CallProgress,
   type CallRecord,
@@ -59,8 +60,20 @@ export function streamChat(options: ChatOptions): AsyncGenerator<ChatEvent, void
 }
 
 function start(options: ChatOptions, stream: boolean): AsyncGenerator<ChatEvent, void> {
-  const signal = signalField().safeParse(options?.signal).data;
-  return eventStream(signal, (onEvent, signal) => runOnce(options, { stream, signal, onEvent }));
+  const reader = new AbortController();
+  const own = signalField().safeParse(options?.signal).data;
+  const signal = own ? AbortSignal.any([own, reader.signal]) : reader.signal;
+  const events = streamOf<ChatEvent, void>((onEvent) =>
+    runOnce(options, { stream, signal, onEvent }),
+  );
+  const leave = events.return.bind(events);
+  // Aborts before it calls `leave`, because `leave` waits for the requested event, which a hanging
+  // model never produces.
+  events.return = (value) => {
+    reader.abort();
+    return leave(value);
+  };
+  return events;
 }
 
 async function runOnce(
@@ -77,58 +90,6 @@ async function runOnce(
   await runChat(run, await modelStepOf(engine));
   const result = resultOf(withoutHalfDone(run.state), engine.mode, run.turns);
   run.tell({ type: 'chat-completed', result });
-}
-
-type Work = (onEvent: (event: ChatEvent) => void, signal: AbortSignal) => Promise<void>;
-
-/**
- * Returns the events of some work. The work starts when the first event is requested, and runs on
- * without waiting for the reader. If the reader leaves, the work's signal aborts.
- */
-function eventStream(signal: AbortSignal | undefined, work: Work): AsyncGenerator<ChatEvent, void> {
-  const reader = new AbortController();
-  const source = new EventSource(
-    work,
-    signal ? AbortSignal.any([signal, reader.signal]) : reader.signal,
-  );
-  const stream = new ReadableStream<ChatEvent>(source, { highWaterMark: 0 });
-  const events = stream.values() as AsyncGenerator<ChatEvent, void>;
-  const leave = events.return.bind(events);
-  // Aborts before it calls `leave`, because `leave` waits for the requested event, which a hanging
-  // model never produces.
-  return Object.assign(events, {
-    return: (value: void | PromiseLike<void>) => {
-      reader.abort();
-      return leave(value);
-    },
-  });
-}
-
-/** The source of a stream of events. */
-class EventSource {
-  #working: Promise<void> | undefined;
-
-  constructor(
-    readonly work: Work,
-    readonly signal: AbortSignal,
-  ) {}
-
-  pull(events: ReadableStreamDefaultController<ChatEvent>): void {
-    this.#working ??= this.#run(events).catch(() => undefined); // `close` and `error` fail if the reader has left.
-  }
-
-  cancel(): Promise<void> | undefined {
-    return this.#working;
-  }
-
-  async #run(events: ReadableStreamDefaultController<ChatEvent>): Promise<void> {
-    try {
-      await this.work((event) => events.enqueue(event), this.signal);
-    } catch (error) {
-      return events.error(error);
-    }
-    events.close();
-  }
 }
 
 /**
@@ -171,7 +132,7 @@ export async function runChat(run: ChatRun, model: ModelStep): Promise<void> {
       run.tell({ type: 'turn-completed', turn: noted });
       if (!isSettled(turn)) return end(run, run.isCancelled ? CANCELLED : run.lost);
       if (turnEndOf(turn) !== undefined) return;
-      if (haltWhen && (await orGivenUp(run, () => haltWhen(noted), 'haltWhen')) === true)
+      if (haltWhen && (await unlessCancelled(run, () => haltWhen(noted), 'haltWhen')) === true)
         return end(run, { reason: 'halt_when', turn: turn.index });
     }
     if (run.isCancelled) return end(run, CANCELLED);
@@ -216,7 +177,7 @@ async function withLabels({ state, engine, options }: ChatRun): Promise<ChatStat
  * Returns the result of a function that the program passed, or `undefined` if the caller aborts
  * first.
  */
-async function orGivenUp<T>(
+async function unlessCancelled<T>(
   run: ChatRun,
   ask: () => T | Promise<T>,
   name: string,
@@ -237,7 +198,7 @@ async function askForTurn(
 ): Promise<OpenTurn | ChatEnd> {
   if (run.state.messages.at(-1)?.role === 'user')
     run.engine.executor.resetRepeats(run.options.conversationId);
-  const offer = await orGivenUp(run, () => run.offers.next(run.state, index), 'selectTools');
+  const offer = await unlessCancelled(run, () => run.offers.next(run.state, index), 'selectTools');
   if (offer === undefined) return CANCELLED;
   const offered = offer.tools.map(({ toolName, level }) => ({ toolName, level }));
   run.tell({ type: 'turn-started', turn: index, tools: offered.map(({ toolName }) => toolName) });
@@ -338,7 +299,7 @@ async function leaveCalls(run: ChatRun, { index: turn, calls }: OpenTurn): Promi
       ...without({ principal }),
       createdAt: clock.now(),
     } as const;
-    state = withCall(state, callId, { state: 'waiting', pending });
+    state = withPending(state, pending);
     run.tell({ type: 'tool-pending', turn, callId, toolName, pending });
   }
   await run.save(state);

@@ -21,7 +21,7 @@ interface Result {
 }
 
 /**
- * Converts a value to the form that a model reads: text stays text, everything else becomes JSON.
+ * Converts a result to the form that a model reads: text stays text, everything else becomes JSON.
  * Equal values produce identical bytes.
  *
  * Above 64 KiB, the model reads the beginning, the end and the size, as text. Very deep data also
@@ -29,13 +29,6 @@ interface Result {
  *
  * @throws TypeError for functions, symbols, big integers, cycles, and objects such as a `Map` that
  * JSON would show as empty.
- */
-export function encodeValue(value: unknown): ToolOutput {
-  return encodeResult({ value });
-}
-
-/**
- * Returns a result as a model reads it. @throws TypeError for a value that isn't JSON-serializable.
  */
 export function encodeResult({ value, content = [], maxResultBytes }: Result): ToolOutput {
   const { text, data } = plainValue(value);

@@ -28,9 +28,8 @@ import { RESERVED_REASONS } from './chat-result.js';
 import type { ChatRun } from './chat-run.js';
 import {
   argumentsOf,
-  editedInput,
+  withPending,
   withCall,
-  type CallProgress,
   type CallRecord,
   type ChatState,
   type OpenTurn,
@@ -143,9 +142,7 @@ class TurnCalls {
     const run = this.#run;
     const { callId, toolName } = call;
     const startedAt = run.engine.clock.now();
-    await run.save(
-      withCall(run.state, callId, { state: 'started', startedAt, ...editedInput(call) }),
-    );
+    await run.save(withCall(run.state, callId, { state: 'started', startedAt }));
     await claim(run, executor, call);
     this.#started.add(callId);
     const input = argumentsOf(call);
@@ -182,13 +179,12 @@ class TurnCalls {
       run.tell({ type: 'tool-completed', ...facts, outcome });
     const pending = 'pending' in outcome ? outcome.pending : this.#refusedEdit(call, outcome);
     if (pending !== undefined) {
-      await run.save(withCall(run.state, callId, { state: 'waiting', pending }));
+      await run.save(withPending(run.state, pending));
       run.tell({ type: 'tool-pending', ...facts, pending });
       return;
     }
     const { output, end } = await settledBy(run, call, explained(run, outcome));
-    const settled: CallProgress = { state: 'settled', output, ...editedInput(call) };
-    await run.save(withCall(run.state, callId, { ...settled, ...(end && { end }) }));
+    await run.save(withCall(run.state, callId, { state: 'settled', output, ...without({ end }) }));
     if (this.#started.has(callId) && outcome.status === 'ok')
       run.offers.noteFound(call.toolName, outcome.value);
     run.tell({ type: 'tool-encoded', ...facts, output });
@@ -198,9 +194,12 @@ class TurnCalls {
    * Returns what the user is asked again, if the tool's schema rejects arguments from the user. The
    * model isn't asked.
    */
-  #refusedEdit({ callId, progress }: CallRecord, outcome: ToolOutcome): Pending | undefined {
+  #refusedEdit(
+    { callId, edited, progress }: CallRecord,
+    outcome: ToolOutcome,
+  ): Pending | undefined {
     if (outcome.status !== 'error' || outcome.code !== 'INVALID_INPUT') return undefined;
-    if (progress.state !== 'approved' || progress.input === undefined) return undefined;
+    if (progress.state !== 'approved' || edited === undefined) return undefined;
     return this.#started.has(callId) ? undefined : progress.pending;
   }
 }
@@ -231,25 +230,24 @@ async function claim(run: ChatRun, executor: ToolExecutor, call: CallRecord): Pr
 }
 
 /**
- * Returns the user's answer. An approval is valid only for the same tool, arguments, principal and
- * preview, and for at most the same danger.
+ * Returns the user's answer. An approval is valid only for the same tool, principal and preview, and
+ * for at most the same danger. The call has the arguments that the user saw or entered.
  */
 function answerTo(asked: PendingApproval, call: CallRecord | undefined): Confirmation {
   if (call?.progress.state !== 'approved') return 'later';
-  const { pending: shown, input: edited, grant, by } = call.progress;
+  const { pending: shown, grant, by } = call.progress;
   const isShown =
     canonicalJson(factsOf(asked)) === canonicalJson(factsOf(shown)) &&
-    canonicalJson(asked.input) === canonicalJson(edited === undefined ? shown.input : edited) &&
     dangerRank(asked.danger) <= dangerRank(shown.danger) &&
     // For arguments that the user changed, there was no preview to compare.
-    (edited !== undefined || previewDigestOf(asked) === previewDigestOf(shown));
+    (call.edited !== undefined || previewDigestOf(asked) === previewDigestOf(shown));
   if (!isShown) return 'later';
   if (grant !== undefined) return { grant, ...without({ by }) };
   return by === undefined ? true : { by };
 }
 
-function factsOf({ toolName, rule, reason, definitionDigest, principal }: PendingApproval) {
-  return [toolName, rule, reason, definitionDigest, principal ?? null];
+function factsOf({ rule, reason, definitionDigest, principal }: PendingApproval) {
+  return [rule, reason, definitionDigest, principal ?? null];
 }
 
 /**

@@ -30,8 +30,8 @@ interface Body {
   readonly encoding: Part;
 }
 
-/** An operation in a document, with everything that its tool needs. */
-export interface Operation {
+/** The facts that identify an operation. */
+export interface OperationHead {
   /**
    * The tool's name. It's the operation's id, or its method and path, with forbidden characters
    * replaced.
@@ -40,6 +40,15 @@ export interface Operation {
   readonly method: string;
   readonly path: string;
   readonly tags: readonly string[];
+}
+
+/** An operation that no tool can call, and the reason why. */
+interface RefusedOperation extends OperationHead {
+  readonly refused: string;
+}
+
+/** An operation in a document, with everything that its tool needs. */
+export interface Operation extends OperationHead {
   readonly description: string;
   /** The first words of its id, its summary and the end of its path, in lowercase. */
   readonly verbs: readonly string[];
@@ -53,15 +62,13 @@ export interface Operation {
   readonly extension: Part;
   /** Sentences about parts of the operation that the tool lacks. */
   readonly changes: readonly string[];
-  /** The reason why no tool can call this operation. */
-  readonly refused?: string;
 }
 
 /** Returns the operations in a document, in order. */
-export function operationsOf(root: Part): readonly Operation[] {
+export function operationsOf(root: Part): readonly (Operation | RefusedOperation)[] {
   const counts = new Map<string, number>();
   const schemas = new DocumentSchemas(root);
-  const operations: Operation[] = [];
+  const operations: (Operation | RefusedOperation)[] = [];
   for (const [path, item] of Object.entries(root['paths'] as Part))
     for (const operation of inPath(root, schemas, path, item)) {
       const { name } = operation;
@@ -78,7 +85,7 @@ function* inPath(
   schemas: DocumentSchemas,
   path: string,
   value: unknown,
-): Generator<Operation, void> {
+): Generator<Operation | RefusedOperation, void> {
   const wrong = path.startsWith('/')
     ? unreadable(root, value, 'a path item')
     : expectedGot('a path that begins with "/"', JSON.stringify(path));
@@ -110,23 +117,9 @@ function unreadable(root: Part, value: unknown, what: string): string | undefine
       );
 }
 
-function refusedOperation(path: string, method: string, refused: string): Operation {
-  return {
-    name: nameOf(`${method}_${path.slice(1)}`),
-    method: method.toUpperCase(),
-    path,
-    tags: [],
-    description: '',
-    verbs: [],
-    isDeprecated: false,
-    inputSchema: {},
-    parameters: [],
-    body: undefined,
-    security: [],
-    extension: {},
-    changes: [],
-    refused,
-  };
+function refusedOperation(path: string, method: string, refused: string): RefusedOperation {
+  const name = nameOf(`${method}_${path.slice(1)}`);
+  return { name, method: method.toUpperCase(), path, tags: [], refused };
 }
 
 function readOperation(
@@ -135,37 +128,33 @@ function readOperation(
   path: string,
   method: string,
   item: Part,
-): Operation {
+): Operation | RefusedOperation {
   const own = partAt(root, item[method]);
+  const id = typeof own['operationId'] === 'string' ? own['operationId'] : '';
+  const head: OperationHead = {
+    name: nameOf(id) || nameOf(`${method}_${path.slice(1)}`),
+    method: method.toUpperCase(),
+    path,
+    tags: listOf(own['tags']).map(plainText).filter(Boolean),
+  };
   const declared = parametersOf(root, item, own);
-  const requestBody = requestBodyOf(root, own, declared);
-  const described = readBody(root, requestBody);
-  const [body, bodySchema] = /^(?:get|head)$/.test(method) ? [] : described;
-  const input = new Input(root, body && { body: bodySchema });
-  // Some documents describe an empty form, which says nothing.
-  const isEmptyForm =
-    Object.keys(partAt({}, described[1]?.['properties'] ?? { a: 1 })).length === 0;
-  if (body !== described[0] && !isEmptyForm)
-    input.leaveOut(`Expected ${method.toUpperCase()} without a body, got one.`, requestBody);
-  else if (body && requestBody['required'] === true) input.required.push('body');
+  const input = new Input(root);
+  const body = input.addBody(head.method, requestBodyOf(root, own, declared));
   for (const parameter of declared)
     if (!IN_BODY.test(String(parameter['in']))) input.add(parameter);
   const { properties, required, parameters, changes } = input;
+  const refused = otherServer(root, item, own) ?? input.refused ?? undeclared(path, parameters);
+  if (refused !== undefined) return { ...head, refused };
   const inputSchema = schemas.embed(
     { type: 'object', properties, required, additionalProperties: false },
     (change) => void changes.push(change),
     body?.kind === 'multipart' || body?.kind === 'binary',
   );
-  const refused = otherServer(root, item, own) ?? input.refused ?? undeclared(path, parameters);
   const [summary, details] = [plainText(own['summary']), plainText(own['description'])];
-  const call = `${method.toUpperCase()} ${path}`;
-  const id = typeof own['operationId'] === 'string' ? own['operationId'] : '';
   return {
-    name: nameOf(id) || nameOf(`${method}_${path.slice(1)}`),
-    method: method.toUpperCase(),
-    path,
-    tags: listOf(own['tags']).map(plainText).filter(Boolean),
-    description: [...new Set([summary, details])].filter(Boolean).join('\n\n') || call,
+    ...head,
+    description:
+      [...new Set([summary, details])].filter(Boolean).join('\n\n') || `${head.method} ${path}`,
     verbs: verbsOf(id, summary || details, path),
     isDeprecated: own['deprecated'] === true,
     inputSchema,
@@ -174,23 +163,33 @@ function readOperation(
     security: listOf(own['security'] ?? root['security']).filter(isPlainObject),
     extension: partAt(root, own['x-tooldex']),
     changes,
-    ...(refused !== undefined && { refused }),
   };
 }
 
 /** Collects the parameters of an operation as a tool's input. */
 class Input {
-  readonly properties: Record<string, unknown>;
+  readonly properties: Record<string, unknown> = {};
   readonly required: string[] = [];
   readonly parameters: Parameter[] = [];
   readonly changes: string[] = [];
   refused: string | undefined;
 
-  constructor(
-    readonly root: Part,
-    properties: Part | undefined,
-  ) {
-    this.properties = { ...properties };
+  constructor(readonly root: Part) {}
+
+  /** Adds the request's body as an argument. @returns the format in which it's sent. */
+  addBody(method: string, requestBody: Part): Body | undefined {
+    const [body, schema] = readBody(this.root, requestBody);
+    if (body === undefined) return undefined;
+    if (/^(?:GET|HEAD)$/.test(method)) {
+      const { properties } = schema;
+      // Some documents describe an empty form, which says nothing.
+      if (!isPlainObject(properties) || Object.keys(properties).length > 0)
+        this.leaveOut(`Expected ${method} without a body, got one.`, requestBody);
+      return undefined;
+    }
+    this.properties['body'] = schema;
+    if (requestBody['required'] === true) this.required.push('body');
+    return body;
   }
 
   add(part: Part): void {
@@ -238,8 +237,7 @@ function wordsIn(text: string): readonly string[] {
   return spaced.split(/[^a-z]+/).filter(Boolean);
 }
 
-function nameOf(id: unknown): string {
-  if (typeof id !== 'string') return '';
+function nameOf(id: string): string {
   const name = id.replace(/[^A-Za-z0-9._-]+/g, '_').replace(/^[_.]+|[_.]+$/g, '');
   return name.slice(0, 120);
 }
@@ -410,7 +408,7 @@ const BODIES: readonly (readonly [Body['kind'], RegExp])[] = [
   ['binary', /./],
 ];
 
-function readBody(root: Part, { content, description }: Part): [Body?, Part?] {
+function readBody(root: Part, { content, description }: Part): [Body, Part] | [undefined, Part] {
   const types = isPlainObject(content) ? Object.keys(content) : [];
   for (const [kind, pattern] of BODIES) {
     const type = types.find((each) => pattern.test(each.toLowerCase()));
@@ -428,5 +426,5 @@ function readBody(root: Part, { content, description }: Part): [Body?, Part?] {
       { ...(isPlainObject(schema) && schema), ...(text && { description: text }) },
     ];
   }
-  return [];
+  return [undefined, {}];
 }

@@ -39,7 +39,11 @@ export function requestFor(operation: Callable, baseUrl: URL, input: Input): Api
   const url = new URL(`${baseUrl.origin}${baseUrl.pathname.replace(/\/$/, '')}${path}`);
   // Some paths have a query of their own: `/users/{id}/expire?temporary=true`.
   for (const [name, text] of query) url.searchParams.append(whole(name), text);
-  if (!isInside(url, baseUrl)) throw outside(operation.name);
+  if (!isInside(url, baseUrl))
+    throw new ToolError(
+      'INVALID_INPUT',
+      `The arguments of ${operation.name} would take the request outside the base URL. Change the path.`,
+    );
   const { body } = operation;
   if (body === undefined || input['body'] === undefined)
     return { method: operation.method, url, headers };
@@ -78,13 +82,6 @@ function headerValue({ argument }: Parameter, text: string): string {
       'line breaks or other characters',
       'Remove them.',
     ),
-  );
-}
-
-function outside(name: string): ToolError {
-  return new ToolError(
-    'INVALID_INPUT',
-    `The arguments of ${name} would take the request outside the base URL. Change the path.`,
   );
 }
 

@@ -14,7 +14,7 @@ import type { JsonSchema } from '../tool/tool-schema.js';
 import type { ToolResult } from '../tool/outcome.js';
 import { readResponse } from './answer.js';
 import { authorizationFor, schemesOf, type Authorize, type Credentials } from './credentials.js';
-import { operationsOf, type Operation } from './operations.js';
+import { operationsOf, type Operation, type OperationHead } from './operations.js';
 import { listOf, partAt, readDocument, type ApiDocument, type Part } from './read-document.js';
 import { isInside, requestFor, type ApiRequest, type Callable } from './request.js';
 
@@ -143,7 +143,7 @@ export async function toolsFromOpenApi(
   const baseUrl = baseUrlOf(document, settings.baseUrl);
   const schemes = schemesOf(document.root);
   const operations = operationsOf(document.root).filter((each) => isWanted(each, settings));
-  assertKnown(Object.keys(settings.tools), operations);
+  assertLoaded(Object.keys(settings.tools), operations);
   const tools: ToolDefinition[] = [];
   const findings: OpenApiFinding[] = [];
   const unauthorized = new Map<string, Operation[]>();
@@ -152,7 +152,7 @@ export async function toolsFromOpenApi(
     if (own === false) continue;
     const report = (kind: OpenApiFinding['kind'], message: string) =>
       void findings.push(finding(kind, operation, message));
-    if (operation.refused !== undefined) {
+    if ('refused' in operation) {
       report('refused', operation.refused);
       continue;
     }
@@ -190,20 +190,20 @@ export async function toolsFromOpenApi(
 
 function finding(
   kind: OpenApiFinding['kind'],
-  { method, path, name }: Operation,
+  { method, path, name }: OperationHead,
   message: string,
 ): OpenApiFinding {
   return Object.freeze({ kind, operation: `${method} ${path}`, tool: name, message });
 }
 
 /** Returns true if one of the patterns matches an operation's name, its call or one of its tags. */
-function isIn({ name, method, path, tags }: Operation, patterns: readonly string[]): boolean {
+function isIn({ name, method, path, tags }: OperationHead, patterns: readonly string[]): boolean {
   const spellings = [name, `${method} ${path}`, ...tags.map((tag) => `#${tag}`)];
   return patterns.some((pattern) => spellings.some((each) => matchesPattern(pattern, each)));
 }
 
 function isWanted(
-  operation: Operation,
+  operation: OperationHead,
   {
     include,
     exclude,
@@ -227,7 +227,7 @@ function reads(
   return /^(?:GET|HEAD|OPTIONS)$/.test(operation.method) && !saysWrite;
 }
 
-function assertKnown(names: readonly string[], operations: readonly Operation[]): void {
+function assertLoaded(names: readonly string[], operations: readonly OperationHead[]): void {
   const loaded = new Set(operations.map(({ name }) => name));
   for (const name of names)
     if (!loaded.has(name))

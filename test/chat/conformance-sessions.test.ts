@@ -43,18 +43,6 @@ it('a tool that asks the user ends the run with its question and options', async
 
 const user1 = [user('hello')];
 
-it("the user's reply becomes the result of the call that asked the question", async () => {
-  const { engine, model } = setUp([calling(['q', 'asks']), 'Boston it is']);
-  const { session } = await Session.create().start(engine, 'Weather?');
-  const { session: after, result } = await session.reply(engine, 'Boston');
-  expect(result).toMatchObject({ text: 'Boston it is', pending: [] });
-  expect(after).toMatchObject({ status: 'completed', pending: [] });
-  expect(model.requests[1]!.messages.at(-1)).toMatchObject({
-    role: 'tool',
-    content: [{ toolCallId: 'q', output: { type: 'text', value: 'Boston' } }],
-  });
-});
-
 it('a session starts with the given messages, and keeps its id and context', async () => {
   const { engine } = setUp(['Hello!']);
   const { session, result } = await Session.create({ id: 's1', context: { tenant: 'x' } }).start(

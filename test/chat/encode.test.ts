@@ -4,7 +4,7 @@ import { halt } from '../../src/index.js';
 import { chat, scriptedModel, Session, type ChatOptions } from '../../src/chat.js';
 import { messageSchema } from '../../src/chat/thread.js';
 import { outputsOf, toolOf } from './chat-cases.js';
-import { encodeValue } from '../../src/chat/encode-output.js';
+import { encodeResult } from '../../src/chat/encode-output.js';
 
 async function readOf(value: unknown, options: Partial<ChatOptions> = {}, extra: object = {}) {
   const tools = [toolOf('t', () => value, extra)];
@@ -21,13 +21,13 @@ async function readOf(value: unknown, options: Partial<ChatOptions> = {}, extra:
 const nested = (levels: number): unknown =>
   JSON.parse('['.repeat(levels) + ']'.repeat(levels)) as unknown;
 
-it('encodeValue encodes plain data as JSON that parses back, identically each time', () => {
+it('encodeResult encodes plain data as JSON that parses back, identically each time', () => {
   fc.assert(
     fc.property(fc.jsonValue(), (value) => {
-      const output = encodeValue(value) as { type: string; value: unknown };
+      const output = encodeResult({ value }) as { type: string; value: unknown };
       expect(output.type).toBe(typeof value === 'string' ? 'text' : 'json');
       expect(JSON.stringify(output.value)).toBe(JSON.stringify(value));
-      expect(encodeValue(value)).toEqual(output);
+      expect(encodeResult({ value })).toEqual(output);
     }),
   );
 });
@@ -37,8 +37,8 @@ it.each<readonly [string, unknown]>([
   ['a promise', { later: Promise.resolve(1) }],
   ['NaN', { n: Number.NaN }],
   ['a function', { run: () => 1 }],
-])("encodeValue throws for a value with %s, because JSON can't store it", (_what, value) => {
-  expect(() => encodeValue(value)).toThrow(TypeError);
+])("encodeResult throws for a value with %s, because JSON can't store it", (_what, value) => {
+  expect(() => encodeResult({ value })).toThrow(TypeError);
 });
 
 it('a session with a deeply nested result can be stored and restored', async () => {

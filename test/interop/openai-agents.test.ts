@@ -13,6 +13,7 @@ import {
   defineTool,
   fail,
   SideEffect,
+  ToolError,
   ToolExecutor,
   ToolMetadataRegistry,
 } from '../../src/index.js';
@@ -94,6 +95,19 @@ describe('tools exported to @openai/agents', () => {
       strict: false,
       parameters: { type: 'object', required: ['a'] },
     });
+  });
+
+  it("an error in the program's caller function fails the run, and the model doesn't read it", async () => {
+    const { registry, executor, agentWith, runner } = setUp();
+    const model = agentsModel([['1', 'math__add', { a: 2 }]], 'done');
+    let asked = 0;
+    const caller = () => {
+      if (++asked > 1) throw new ToolError('INVALID_STATE', 'no user is signed in');
+      return { principal: 'ada' }; // `needsApproval` asks first, and then `invoke`.
+    };
+    const agent = agentWith(model, toOpenAIAgentsTools(registry, { executor, caller }));
+    await expect(runner.run(agent, 'please')).rejects.toThrow('no user is signed in');
+    expect([asked, model.requests.length]).toEqual([2, 1]);
   });
 
   it('a call that needs approval interrupts the run, and runs once approved, even after the state was stored', async () => {

@@ -1,7 +1,6 @@
 import { ToolError } from '../../core/errors.js';
 import { invalidArgument } from '../../core/issues.js';
 import {
-  canonicalJson,
   describeValue,
   digestOf,
   isPlainObject,
@@ -10,15 +9,23 @@ import {
 } from '../../core/plain-data.js';
 import { publicMessage } from '../../core/public-message.js';
 import { answerIssues } from '../../execution/read-result.js';
-import type { GrantScope, Pending, PendingManualCall } from '../../safety/calls.js';
+import type {
+  GrantScope,
+  Pending,
+  PendingApproval,
+  PendingManualCall,
+  PendingQuestion,
+} from '../../safety/calls.js';
 import { checkScope } from '../../safety/grants.js';
 import { failureText, plainValue, unansweredText } from '../../safety/read-outcome.js';
-import { isToolResult } from '../../tool/outcome.js';
+import { isToolResult, ok, type ToolResult } from '../../tool/outcome.js';
 import { readAnswer } from '../../tool/question.js';
 import {
   closeTurn,
   pendingOf,
+  withArguments,
   withCall,
+  withCalls,
   type CallProgress,
   type CallRecord,
 } from '../chat-state.js';
@@ -45,14 +52,15 @@ export interface Resolved {
   readonly applied: boolean;
 }
 
-/** A parsed decision: the facts that identify the decision, and the call's progress after it. */
-interface Effect {
-  readonly facts: unknown;
-  /**
-   * @param pending The pending call, or `undefined` if the call's outcome is unknown or the call
-   * hasn't started.
-   */
-  readonly progressAfter: (call: CallRecord, pending: Pending | undefined) => CallProgress;
+/** The facts that identify a decision, checked and copied. */
+interface Facts {
+  /** The call's result, if the decision is a result or a denial. */
+  readonly output?: ToolOutput;
+  readonly answer?: string | readonly string[];
+  /** The arguments from the user. `isEdited` tells `null` apart from no arguments. */
+  readonly input?: Json;
+  readonly isEdited?: boolean;
+  readonly grant?: GrantScope;
 }
 
 /**
@@ -67,7 +75,7 @@ interface Effect {
  */
 export function resolveCall(data: SessionData, callId: string, decision: CallDecision): Resolved {
   if (typeof callId !== 'string') throw invalidArgument('the id of a call as text', callId);
-  const { facts, progressAfter } = effectOf(decision);
+  const facts = factsOf(decision);
   const digest = digestOf(facts);
   const call = callOf(data, callId);
   const { progress } = call ?? {};
@@ -88,19 +96,16 @@ export function resolveCall(data: SessionData, callId: string, decision: CallDec
   }
   const pending = progress?.state === 'waiting' ? progress.pending : undefined;
   const { by } = decision;
-  return resolved(data, [{ callId, progress: progressAfter(call, pending), digest, by }]);
+  return resolved(data, [{ call: decided(call, pending, decision, facts), digest, by }]);
 }
 
 /** Settles expired questions with a result that says that the user didn't answer. */
 export function expireQuestions(data: SessionData, now: number): Resolved {
-  const changes = (data.openTurn?.calls ?? []).flatMap((call): Change[] => {
-    const { callId, toolName, progress } = call;
-    if (progress.state !== 'waiting' || progress.pending.kind !== 'question') return [];
-    if ((progress.pending.expiresAt ?? Infinity) > now) return [];
-    const output = errorOutput(unansweredText(toolName));
-    return [{ callId, progress: settledWith(call, output), digest: digestOf(output) }];
+  return settleCalls(data, ({ toolName, progress }) => {
+    const question = progress.state === 'waiting' ? progress.pending : undefined;
+    const isExpired = question?.kind === 'question' && (question.expiresAt ?? Infinity) <= now;
+    return isExpired ? errorOutput(unansweredText(toolName)) : undefined;
   });
-  return changes.length === 0 ? { data, applied: false } : resolved(data, changes);
 }
 
 /** The ways to settle open calls when the user moves on: deny them, or leave them undecided. */
@@ -108,18 +113,27 @@ export type Open = 'deny' | 'leave';
 
 /** Settles every open call, because the user says something else. No open call runs after this. */
 export function settleOpenCalls(data: SessionData, open: Open): Resolved {
-  const changes = (data.openTurn?.calls ?? []).flatMap((call): Change[] => {
-    const { callId, progress } = call;
-    if (progress.state === 'settled') return [];
-    const left = errorOutput(
-      "Not run: the user hasn't decided about this call and said something else",
-    );
-    const decided = open === 'deny' ? deniedOutput('the user said something else instead') : left;
-    const output = mayHaveRun(progress)
-      ? errorOutput("It's unknown whether the call took effect")
-      : decided;
-    return [{ callId, progress: settledWith(call, output), digest: digestOf(output) }];
+  const notRun =
+    open === 'deny'
+      ? deniedOutput('the user said something else instead')
+      : errorOutput("Not run: the user hasn't decided about this call and said something else");
+  return settleCalls(data, ({ progress }) => {
+    if (progress.state === 'settled') return undefined;
+    return mayHaveRun(progress) ? errorOutput("It's unknown whether the call took effect") : notRun;
   });
+}
+
+/** Settles the open calls for which a function returns an output. */
+function settleCalls(
+  data: SessionData,
+  outputFor: (call: CallRecord) => ToolOutput | undefined,
+): Resolved {
+  const changes: Change[] = [];
+  for (const call of data.openTurn?.calls ?? []) {
+    const output = outputFor(call);
+    if (output !== undefined)
+      changes.push({ call: settled(call, output), digest: digestOf(output) });
+  }
   return changes.length === 0 ? { data, applied: false } : resolved(data, changes);
 }
 
@@ -129,20 +143,19 @@ function mayHaveRun(progress: CallProgress): boolean {
 }
 
 interface Change {
-  readonly callId: string;
-  readonly progress: CallProgress;
+  readonly call: CallRecord;
   readonly digest: string;
   readonly by?: string | undefined;
 }
 
 function resolved(data: SessionData, changes: readonly Change[]): Resolved {
-  let next = data;
-  for (const { callId, progress, digest, by } of changes) {
-    const others = next.resolutions.filter((each) => each.callId !== callId);
-    const resolutions = [...others, without({ callId, digest, by })];
-    next = { ...withCall(next, callId, progress), resolutions };
-  }
-  return { data: revised(closeTurn(next)), applied: true };
+  const changed = new Map(changes.map((change) => [change.call.callId, change]));
+  const resolutions = [
+    ...data.resolutions.filter(({ callId }) => !changed.has(callId)),
+    ...changes.map(({ call: { callId }, digest, by }) => without({ callId, digest, by })),
+  ];
+  const next = withCalls(data, (call) => changed.get(call.callId)?.call ?? call);
+  return { data: revised(closeTurn({ ...next, resolutions })), applied: true };
 }
 
 /** Lets a call whose outcome is unknown run again. @throws ToolError `UNKNOWN_CALL`. */
@@ -150,8 +163,7 @@ export function rerunCall(data: SessionData, callId: string): Resolved {
   const { progress } = callOf(data, callId) ?? {};
   if (progress?.state === 'not_started') return { data, applied: false };
   if (progress?.state !== 'started') throw unknownCall(data, callId);
-  const { startedAt: rerunOf, ...rest } = progress;
-  const next = withCall(data, callId, { ...rest, state: 'not_started', rerunOf });
+  const next = withCall(data, callId, { state: 'not_started', rerunOf: progress.startedAt });
   return { data: revised(next), applied: true };
 }
 
@@ -173,93 +185,109 @@ function unknownCall(data: SessionData, callId: string): ToolError {
   );
 }
 
-function effectOf(decision: CallDecision): Effect {
+function factsOf(decision: CallDecision): Facts {
   switch (decision.kind) {
-    case 'result': {
-      const output = outputOf(decision.result);
-      const progressAfter: Effect['progressAfter'] = (call, pending) => {
-        if (pending?.kind === 'manual') assertPromised(pending, decision.result);
-        else if (pending !== undefined) throw unfit(pending, decision);
-        return settledWith(call, output);
-      };
-      return { facts: { output }, progressAfter };
-    }
-    case 'answer':
-      return answerEffect(decision);
-    case 'approve':
-      return approvalEffect(decision);
-    case 'deny': {
-      const { reason } = decision;
-      if (reason !== undefined && typeof reason !== 'string')
-        throw invalidInput(`Expected the reason as text, got ${describeValue(reason)}.`);
-      const denied = deniedOutput(reason ?? 'the user denied this call');
-      const unknown = errorOutput(
-        `It's unknown whether the call took effect; the user decided not to run it again${reason === undefined ? '' : `: ${reason}`}`,
+    case 'result':
+      return { output: outputOf(decision.result) };
+    case 'answer': {
+      const { answer } = decision;
+      if ([answer].flat().every((each) => typeof each === 'string')) return { answer };
+      throw invalidInput(
+        `Expected the answer as a string or a list of strings, got ${describeValue(answer)}.`,
       );
+    }
+    case 'approve': {
+      const { input = null, grant } = decision;
       return {
-        facts: { output: denied },
-        progressAfter: ({ progress }) => ({
-          state: 'settled',
-          // If the call was started, the model must not be told that nothing happened.
-          output: mayHaveRun(progress) ? unknown : denied,
-        }),
+        input: cloneMessage(input as Json, 'the arguments', 'INVALID_INPUT'),
+        isEdited: decision.input !== undefined,
+        ...(grant && { grant: checkScope(grant) }),
       };
+    }
+    case 'deny': {
+      const { reason = 'the user denied this call' } = decision;
+      if (typeof reason === 'string') return { output: deniedOutput(reason) };
+      throw invalidInput(`Expected the reason as text, got ${describeValue(reason)}.`);
     }
   }
 }
 
-function answerEffect(decision: Extract<CallDecision, { kind: 'answer' }>): Effect {
-  const { answer, now } = decision;
-  if (![answer].flat().every((each) => typeof each === 'string'))
-    throw invalidInput(
-      `Expected the answer as a string or a list of strings, got ${describeValue(answer)}.`,
+/**
+ * Returns the call after a decision.
+ *
+ * @param pending The pending call, or `undefined` if the call's outcome is unknown or the call
+ * hasn't started.
+ */
+function decided(
+  call: CallRecord,
+  pending: Pending | undefined,
+  decision: CallDecision,
+  facts: Facts,
+): CallRecord {
+  switch (decision.kind) {
+    case 'result':
+      if (pending?.kind === 'manual') assertPromised(pending, decision.result);
+      else if (pending !== undefined) throw unfit(pending, decision);
+      return settled(call, facts.output!);
+    case 'answer':
+      if (pending?.kind !== 'question') throw unfit(pending, decision);
+      return settled(call, answerTo(pending, decision));
+    case 'approve':
+      if (pending?.kind !== 'approval') throw unfit(pending, decision);
+      return approved(call, pending, decision, facts);
+    case 'deny':
+      // If the call was started, the model must not be told that nothing happened.
+      return settled(call, mayHaveRun(call.progress) ? unknownEffect(decision) : facts.output!);
+  }
+}
+
+function settled(call: CallRecord, output: ToolOutput): CallRecord {
+  return { ...call, progress: { state: 'settled', output } };
+}
+
+function unknownEffect({ reason }: Extract<CallDecision, { kind: 'deny' }>): ToolOutput {
+  return errorOutput(
+    `It's unknown whether the call took effect; the user decided not to run it again${reason === undefined ? '' : `: ${reason}`}`,
+  );
+}
+
+function answerTo(
+  pending: PendingQuestion,
+  { answer, now }: Extract<CallDecision, { kind: 'answer' }>,
+): ToolOutput {
+  const { callId, options = [], expiresAt = Infinity } = pending;
+  if (expiresAt <= now)
+    throw new ToolError(
+      'TIMEOUT',
+      'The time for answering this question is over. Call continue(engine) to continue without an answer.',
+      { details: { callId } },
     );
-  const progressAfter: Effect['progressAfter'] = (call, pending) => {
-    if (pending?.kind !== 'question') throw unfit(pending, decision);
-    const { callId, options = [], expiresAt = Infinity } = pending;
-    if (expiresAt <= now)
-      throw new ToolError(
-        'TIMEOUT',
-        'The time for answering this question is over. Call continue(engine) to continue without an answer.',
-        { details: { callId } },
-      );
-    const read = readAnswer(pending, answer);
-    if (!read.ok) throw invalidInput(read.message, { callId, options });
-    return settledWith(call, encodeResult(read));
-  };
-  return { facts: { answer }, progressAfter };
+  const read = readAnswer(pending, answer);
+  if (!read.ok) throw invalidInput(read.message, { callId, options });
+  return encodeResult(read);
 }
 
-function approvalEffect(decision: Extract<CallDecision, { kind: 'approve' }>): Effect {
-  const { input: edited, grant: scope, pendingId, by } = decision;
-  const own = edited === undefined ? undefined : clonedInput(edited);
-  const grant = scope && { grant: checkScope(scope) };
-  const progressAfter: Effect['progressAfter'] = (call, pending) => {
-    if (pending?.kind !== 'approval') throw unfit(pending, decision);
-    if (pendingId !== undefined && pendingId !== pending.id)
-      throw new ToolError(
-        'INVALID_APPROVAL',
-        'This approval is for an earlier pending call. Show the user the current pending call, and ask again.',
-        { details: { callId: call.callId, pendingId: pending.id } },
-      );
-    // The approval is for the arguments that the user saw or entered.
-    // The model's arguments may be different.
-    const input = own === undefined ? pending.input : own;
-    const isEdited = canonicalJson(input) !== canonicalJson(call.input);
-    const named = by === undefined ? {} : { by };
-    return { state: 'approved', pending, ...(isEdited && { input }), ...grant, ...named };
+/** The approval is for the arguments that the user saw or entered, not for the model's. */
+function approved(
+  call: CallRecord,
+  pending: PendingApproval,
+  { pendingId = pending.id, by }: Extract<CallDecision, { kind: 'approve' }>,
+  { input, isEdited, grant }: Facts,
+): CallRecord {
+  if (pendingId !== pending.id)
+    throw new ToolError(
+      'INVALID_APPROVAL',
+      'This approval is for an earlier pending call. Show the user the current pending call, and ask again.',
+      { details: { callId: call.callId, pendingId: pending.id } },
+    );
+  return {
+    ...withArguments(call, isEdited ? input! : pending.input),
+    progress: { state: 'approved', pending, ...without({ grant, by }) },
   };
-  return { facts: { input: own ?? null, isEdited: own !== undefined, ...grant }, progressAfter };
-}
-
-function clonedInput(input: unknown): Json {
-  return cloneMessage(input as Json, 'the arguments', 'INVALID_INPUT');
 }
 
 function outputOf(submitted: unknown): ToolOutput {
-  const result = isToolResult(submitted)
-    ? submitted
-    : ({ status: 'ok', value: submitted } as const);
+  const result = resultIn(submitted);
   if (result.status === 'error') return errorOutput(failureText(result.message, result.details));
   if (result.status !== 'ok')
     throw invalidInput(
@@ -270,6 +298,10 @@ function outputOf(submitted: unknown): ToolOutput {
   } catch (error) {
     throw invalidInput(`Expected a call's result as plain data, got ${publicMessage(error)}.`);
   }
+}
+
+function resultIn(submitted: unknown): ToolResult {
+  return isToolResult(submitted) ? submitted : ok(submitted);
 }
 
 /** The decisions that each kind of pending call accepts. */
@@ -293,7 +325,7 @@ function unfit(pending: Pending | undefined, { kind }: CallDecision): ToolError 
 
 /** Throws `INVALID_INPUT` for a result that doesn't match the tool's output schema. */
 function assertPromised({ callId, outputSchema }: PendingManualCall, submitted: unknown): void {
-  const result = isToolResult(submitted) ? submitted : { status: 'ok', value: submitted };
+  const result = resultIn(submitted);
   if (result.status !== 'ok' || !isPlainObject(outputSchema)) return;
   const issues = answerIssues(outputSchema, plainValue(result.value).data);
   if (issues.length > 0)
@@ -301,17 +333,6 @@ function assertPromised({ callId, outputSchema }: PendingManualCall, submitted: 
       callId,
       issues,
     });
-}
-
-/**
- * Returns the progress of a call whose result was submitted. Keeps the arguments that the user had
- * changed.
- */
-function settledWith({ input, progress }: CallRecord, output: ToolOutput): CallProgress {
-  const { input: ranWith = input } =
-    progress.state === 'waiting' ? progress.pending : (progress as { readonly input?: Json });
-  const isEdited = canonicalJson(ranWith) !== canonicalJson(input);
-  return { state: 'settled', output, ...(isEdited && { input: ranWith }) };
 }
 
 function invalidInput(message: string, details: Readonly<Record<string, unknown>> = {}): ToolError {

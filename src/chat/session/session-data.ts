@@ -12,7 +12,7 @@ import {
   pendingOf,
   timestamp,
   withCalls,
-  type CallProgress,
+  waiting,
   type CallRecord,
 } from '../chat-state.js';
 import { cloneMessage, closedMessages, id, json, type ChatMessage } from '../thread.js';
@@ -131,22 +131,16 @@ export function withDecisionsAskedAgain(data: SessionData, now: number): Session
     if (progress.state === 'approved' || progress.state === 'not_started') isDecided = false;
   }
   if (isDecided) return data;
-  const doubted = withCalls(data, (call) => ({ ...call, progress: askedAgain(call, now) }));
+  const doubted = withCalls(data, (call) => askedAgain(call, now));
   const resolutions = data.resolutions.filter(({ callId }) => !approved.has(callId));
   return revised({ ...doubted, resolutions });
 }
 
-function askedAgain({ progress }: CallRecord, now: number): CallProgress {
-  switch (progress.state) {
-    case 'approved':
-      return { state: 'waiting', pending: progress.pending };
-    case 'not_started': {
-      const { rerunOf: startedAt = now, ...rest } = progress;
-      return { ...rest, state: 'started', startedAt };
-    }
-    default:
-      return progress;
-  }
+function askedAgain(call: CallRecord, now: number): CallRecord {
+  const { progress } = call;
+  if (progress.state === 'approved') return waiting(call, progress.pending);
+  if (progress.state !== 'not_started') return call;
+  return { ...call, progress: { state: 'started', startedAt: progress.rerunOf ?? now } };
 }
 
 /**

@@ -61,32 +61,30 @@ export function createNameCodec(
   rule: RegExp,
   reserved: Iterable<string> = [],
 ): NameCodec {
-  const taken = new Set(reserved);
   const encodings = new Map<string, string>();
+  /** The names that are taken, and the tools that have them. */
+  const originals = new Map<string, string | undefined>();
+  const assign = (encoded: string, name?: string): void => {
+    originals.set(encoded, name);
+    if (name !== undefined) encodings.set(name, encoded);
+  };
+  for (const name of reserved) assign(name);
   const readable = new Map<string, string>();
   const wanted = new Map<string, number>();
   for (const name of [...new Set(names)].sort(compareText)) {
-    if (rule.test(name) && !taken.has(name)) encodings.set(name, name);
+    if (rule.test(name) && !originals.has(name)) assign(name, name);
     else {
       const plain = plainly(name, rule);
       readable.set(name, plain);
       wanted.set(plain, (wanted.get(plain) ?? 0) + 1);
     }
   }
-  for (const name of encodings.keys()) taken.add(name);
   // Readable names that only one tool wants come first, so that a digest never takes one of them.
   for (const [name, plain] of readable)
-    if (plain.length <= LONGEST && wanted.get(plain) === 1 && !taken.has(plain))
-      encodings.set(name, plain);
-  for (const encoded of encodings.values()) taken.add(encoded);
-  for (const [name, plain] of readable) {
-    if (encodings.has(name)) continue;
-    const encoded = marked(name, plain, taken);
-    encodings.set(name, encoded);
-    taken.add(encoded);
-  }
-  const originals = new Map<string, string>();
-  for (const [name, encoded] of encodings) originals.set(encoded, name);
+    if (plain.length <= LONGEST && wanted.get(plain) === 1 && !originals.has(plain))
+      assign(plain, name);
+  for (const [name, plain] of readable)
+    if (!encodings.has(name)) assign(marked(name, plain, originals), name);
   return Object.freeze({
     encode: (name: string) => encodings.get(name),
     decode: (encoded: string) => originals.get(encoded),
@@ -104,7 +102,7 @@ function plainly(name: string, rule: RegExp): string {
 }
 
 /** Returns the readable encoding with a digest, truncated to the maximum length. */
-function marked(name: string, plain: string, taken: ReadonlySet<string>): string {
+function marked(name: string, plain: string, taken: ReadonlyMap<string, unknown>): string {
   for (let attempt = 0; ; attempt += 1) {
     const digest = sha256Of(attempt === 0 ? name : `${name}\n${attempt}`).slice(0, DIGEST_DIGITS);
     const encoded = `${plain.slice(0, LONGEST - DIGEST_DIGITS - 1)}_${digest}`;

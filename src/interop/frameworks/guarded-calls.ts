@@ -17,7 +17,6 @@ import {
 } from '../../safety/calls.js';
 import { readOutcome } from '../../safety/read-outcome.js';
 import type { WaitingFilter } from '../../safety/waiting-calls.js';
-import type { ToolEntry } from '../../tool/tool-definition.js';
 import { exportShape, type ExportOptions } from '../export/exported-tools.js';
 
 /** The principal, conversation and other facts about the caller of a call. */
@@ -92,12 +91,7 @@ export const frameworkSchema = z.strictObject({
   caller: aFunction<NonNullable<FrameworkOptions['caller']>>().optional(),
 } satisfies FieldsOf<FrameworkOptions>);
 
-interface RunOptions {
-  /** The framework's context. It takes precedence over the context in the options. */
-  readonly context: unknown;
-  readonly signal?: AbortSignal | undefined;
-  /** Asks the user about calls that need approval. */
-  readonly confirm?: Confirm | undefined;
+interface RunDetails {
   readonly onProgress?: ((progress: unknown) => void) | undefined;
   /**
    * The kind of approval, if the user approved the call. `always` means that the user approved all
@@ -131,11 +125,27 @@ export class GuardedCalls {
   }
 
   /**
+   * Returns the options for a call. Nothing is taken from the call itself, because a model wrote it.
+   *
+   * @param frameworkContext Takes precedence over the context in the program's options.
+   * @throws any error from the program's `caller`.
+   */
+  async optionsFor(
+    frameworkContext: unknown,
+    own: { [Option in 'signal' | 'confirm']?: CallOptions[Option] | undefined } = {},
+  ): Promise<CallOptions> {
+    const { policy } = this.#options;
+    const context = frameworkContext ?? this.#options.context;
+    const caller = await this.#caller?.(context);
+    return { ...this.#options, ...caller, ...without({ policy, context, ...own }) };
+  }
+
+  /**
    * Returns true if the framework has to ask a user about a call. If so, the executor has already
    * stored the call.
    */
-  async needsApproval(call: ToolCall, context: unknown): Promise<boolean> {
-    const asked = await this.#executor.request(call, await this.#optionsIn(context));
+  async needsApproval(call: ToolCall, options: CallOptions): Promise<boolean> {
+    const asked = await this.#executor.request(call, options);
     return 'kind' in asked && asked.kind === 'approval';
   }
 
@@ -146,21 +156,21 @@ export class GuardedCalls {
    * the call, or knows several calls with its id.
    */
   async run(
-    { name }: ToolEntry,
     call: ToolCall,
-    { context, signal, confirm, onProgress, approved }: RunOptions,
+    options: CallOptions,
+    { onProgress, approved }: RunDetails,
   ): Promise<ToolOutcome> {
-    const options = { ...(await this.#optionsIn(context)), ...without({ signal, confirm }) };
+    const { id, name } = call;
     const stop =
       onProgress &&
       this.#executor.on?.((event) => {
-        if (event.type === 'call-progress' && event.callId === call.id && event.toolName === name)
+        if (event.type === 'call-progress' && event.callId === id && event.toolName === name)
           onProgress(event.progress);
       });
     try {
-      const isKnown = !approved || (await this.#approve(name, call, options, approved));
+      const isStored = !approved || (await this.#approve(call, options, approved));
       const outcome = await this.#executor.execute(call, options);
-      if (outcome.status !== 'approval_required' || isKnown) return outcome;
+      if (outcome.status !== 'approval_required' || isStored) return outcome;
       if (approved === 'once') throw unknownApproval();
       await this.#executor.approve(outcome.pending);
       return await this.#executor.execute(call, options);
@@ -169,21 +179,9 @@ export class GuardedCalls {
     }
   }
 
-  /**
-   * Returns the options for calls in a context. Nothing is taken from the call itself, because a
-   * model wrote it.
-   */
-  async #optionsIn(frameworkContext: unknown): Promise<CallOptions> {
-    const { policy, context: own } = this.#options;
-    const context = frameworkContext ?? own;
-    const caller = await this.#caller?.(context);
-    return { ...this.#options, ...caller, ...without({ policy, context }) };
-  }
-
   /** Records that the user approved a call. @returns false if the call isn't waiting. */
   async #approve(
-    toolName: string,
-    { id: callId, input = {} }: ToolCall,
+    { id: callId, name: toolName, input = {} }: ToolCall,
     { principal, conversationId }: CallFrame,
     approved: 'once' | 'always',
   ): Promise<boolean> {

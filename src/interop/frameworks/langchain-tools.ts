@@ -160,16 +160,14 @@ class LangChainCalls {
     events: { handleToolEvent?: (event: unknown) => Promise<unknown> } | undefined,
     { toolCall, signal, context, configurable }: LangChainConfig,
   ): Promise<unknown> {
-    const { entry } = this.exported;
-    const call = { id: toolCall?.id ?? randomUUID(), name: entry.name, input };
-    const onProgress = (progress: unknown) =>
-      void events?.handleToolEvent?.(progress).catch(() => undefined);
-    const outcome = await this.calls.run(entry, call, {
-      context: context ?? ownConfigurable(configurable),
+    const call = { id: toolCall?.id ?? randomUUID(), name: this.exported.entry.name, input };
+    const options = await this.calls.optionsFor(context ?? ownConfigurable(configurable), {
       signal,
       confirm: this.confirm,
-      onProgress,
     });
+    const onProgress = (progress: unknown) =>
+      void events?.handleToolEvent?.(progress).catch(() => undefined);
+    const outcome = await this.calls.run(call, options, { onProgress });
     // An aborted call must throw instead of returning a result.
     signal?.throwIfAborted();
     return toolCall?.id === undefined

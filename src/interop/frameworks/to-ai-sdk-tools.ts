@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { checkOptions } from '../../core/options.js';
+import { streamOf } from './stream-of.js';
 import type { ToolCall, ToolOutcome } from '../../safety/calls.js';
 import { boundText, plainValue, readOutcome } from '../../safety/read-outcome.js';
 import { checkInput } from '../../tool/check-input.js';
@@ -213,7 +214,8 @@ class RunnableTool {
     // this function returns true after an approval, and `run` decides.
     const { toolCallId, messages } = options;
     if (isApprovedIn(messages, this.exported.name, toolCallId, input)) return true;
-    return this.calls.needsApproval(this.#call(input, options), contextOf(options));
+    const callOptions = await this.calls.optionsFor(contextOf(options));
+    return this.calls.needsApproval(this.#call(input, options), callOptions);
   }
 
   async run(
@@ -221,14 +223,12 @@ class RunnableTool {
     options: AISDKCallOptions,
     onProgress?: (progress: unknown) => void,
   ): Promise<unknown> {
-    const { entry, name } = this.exported;
     const { toolCallId, messages, abortSignal: signal } = options;
-    const approved = isApprovedIn(messages, name, toolCallId, input) ? 'once' : undefined;
-    const outcome = await this.calls.run(entry, this.#call(input, options), {
-      context: contextOf(options),
-      signal,
+    const isApproved = isApprovedIn(messages, this.exported.name, toolCallId, input);
+    const callOptions = await this.calls.optionsFor(contextOf(options), { signal });
+    const outcome = await this.calls.run(this.#call(input, options), callOptions, {
       onProgress,
-      approved,
+      approved: isApproved ? 'once' : undefined,
     });
     if (readOutcome(outcome).haltReason !== undefined) markHalted(input);
     const output = resultOrThrow(outcome);
@@ -394,20 +394,5 @@ function partsOf(message: unknown, role: string): readonly Part[] {
 async function* withProgress(
   run: (onProgress: (progress: unknown) => void) => Promise<unknown>,
 ): AsyncGenerator<unknown, void> {
-  const reported: unknown[] = [];
-  let isRunning = true;
-  let wake = (): void => undefined;
-  const running = run((progress) => {
-    reported.push(progress);
-    wake();
-  }).finally(() => {
-    isRunning = false;
-    wake();
-  });
-  running.catch(() => undefined); // The rejection is handled by `await running` below.
-  while (isRunning || reported.length > 0) {
-    if (reported.length > 0) yield { progress: reported.shift() };
-    else await new Promise<void>((resolve) => (wake = resolve));
-  }
-  yield await running;
+  yield yield* streamOf((emit) => run((progress) => emit({ progress })));
 }

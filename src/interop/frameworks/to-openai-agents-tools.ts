@@ -102,7 +102,7 @@ class AgentsCalls {
     const call = this.#call(input, id);
     // An approved call may already have run, so the user isn't asked about it again.
     if (this.#isApproved(context, call.id)) return true;
-    return this.calls.needsApproval(call, contextIn(context));
+    return this.calls.needsApproval(call, await this.calls.optionsFor(contextIn(context)));
   }
 
   async invoke(
@@ -113,13 +113,11 @@ class AgentsCalls {
     const call = this.#call(input, toolCall?.callId);
     const always = this.#isApproved(context, randomUUID()) ? 'always' : 'once';
     const approved = toolCall && this.#isApproved(context, toolCall.callId) ? always : undefined;
+    // Outside `try`: an error in the program's `caller` isn't the model's to read, and fails the run.
+    const options = await this.calls.optionsFor(contextIn(context), { signal });
     let outcome;
     try {
-      outcome = await this.calls.run(this.exported.entry, call, {
-        context: contextIn(context),
-        signal,
-        approved,
-      });
+      outcome = await this.calls.run(call, options, { approved });
     } catch (error) {
       if (isToolError(error)) return error.message;
       throw error;

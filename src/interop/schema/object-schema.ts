@@ -10,7 +10,8 @@ export interface ObjectSchema {
   [keyword: string]: unknown;
 }
 
-const COMBINING = ['$ref', 'allOf', 'anyOf', 'oneOf', 'not', 'enum', 'const'] as const;
+/** The keywords that are replaced by properties, or that services reject at the top level. */
+const FOLDED = /^(?:type|properties|required|\$ref|allOf|anyOf|oneOf|not|enum|const)$/;
 
 /**
  * Returns a copy of a tool's input schema that has `type: 'object'` and lists all properties at the
@@ -24,9 +25,9 @@ const COMBINING = ['$ref', 'allOf', 'anyOf', 'oneOf', 'not', 'enum', 'const'] as
  * original allows, and the executor validates the input against the original.
  */
 export function objectSchema(schema: JsonSchema): ObjectSchema {
-  const { type: _type, properties: _properties, required: _required, ...rest } = schema;
   const { properties, required, notes } = fold(schema, { root: schema, left: MOST_PARTS });
-  const kept = structuredClone(withoutKeys(rest, COMBINING));
+  const others = Object.entries(schema).filter(([keyword]) => !FOLDED.test(keyword));
+  const kept: Record<string, unknown> = structuredClone(Object.fromEntries(others));
   if (notes.length > 0)
     kept['description'] = [schema['description'], ...notes]
       .filter((each) => typeof each === 'string')
@@ -116,12 +117,4 @@ function joined(a: JsonSchema, b: JsonSchema, how: 'allOf' | 'anyOf'): JsonSchem
   return before.some((each) => canonicalJson(each) === canonicalJson(b))
     ? a
     : { [how]: [...before, b] };
-}
-
-/** Returns a copy without some keys. */
-function withoutKeys(
-  value: Readonly<Record<string, unknown>>,
-  keys: readonly string[],
-): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(value).filter(([key]) => !keys.includes(key)));
 }

@@ -1,4 +1,5 @@
 import { isPlainObject, mapValues } from '../../core/plain-data.js';
+import { pointedAt } from '../../json-schema/schema-document.js';
 import type { JsonSchema } from '../../tool/tool-schema.js';
 
 /** Returns the list of schemas under a keyword, or an empty list if there is none. */
@@ -47,26 +48,10 @@ export function dereference(schema: JsonSchema, root: JsonSchema): JsonSchema | 
     const reference = current['$ref'];
     if (seen.has(reference) || !/^#(?:\/|$)/.test(reference)) return undefined;
     seen.add(reference);
-    const target = pointed(root, reference);
-    if (target === undefined) return undefined;
+    const target = pointedAt(root, reference);
+    if (!isPlainObject(target)) return undefined;
     const { $ref: _reference, ...beside } = current;
     current = { ...target, ...beside };
   }
   return current;
-}
-
-/** Returns the schema at a JSON pointer. */
-function pointed(root: JsonSchema, reference: string): JsonSchema | undefined {
-  let current: unknown = root;
-  try {
-    for (const part of reference.split('/').slice(1)) {
-      const key = decodeURIComponent(part).replaceAll('~1', '/').replaceAll('~0', '~');
-      if (typeof current !== 'object' || current === null || !Object.hasOwn(current, key))
-        return undefined;
-      current = (current as Record<string, unknown>)[key];
-    }
-  } catch {
-    return undefined; // The pointer is malformed.
-  }
-  return isPlainObject(current) ? current : undefined;
 }
