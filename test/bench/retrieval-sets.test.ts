@@ -6,20 +6,9 @@ import { definitionsOf, NameGiver, type BenchTool } from './retrieval-sets.js';
 describe('names in a retrieval set', () => {
   it('are valid tool names and never used twice', () => {
     const names = new NameGiver();
-    expect(
-      ['GET /movie/{id}', 'a', 'a', 'a_2', 'a', '!', 'x'.repeat(187), 'x'.repeat(140)].map((name) =>
-        names.give(name),
-      ),
-    ).toEqual([
-      'GET__movie__id_',
-      'a',
-      'a_2',
-      'a_2_2',
-      'a_3',
-      '_',
-      'x'.repeat(100),
-      `${'x'.repeat(100)}_2`,
-    ]);
+    const given = ['GET /movie/{id}', 'a', 'a', 'a_2', 'a', '!'].map((name) => names.give(name));
+    expect(given).toEqual(['GET__movie__id_', 'a', 'a_2', 'a_2_2', 'a_3', '_']);
+    expect(names.give('x'.repeat(187))).toBe('x'.repeat(100));
   });
 
   it('are mapped to ids, and tools declare only what the set contains', () => {
@@ -97,14 +86,5 @@ describe('cloned tools', () => {
       ['t1_2', 'tool1_2'],
     ]);
     expect(new Set(clones.map(({ id }) => id)).size).toBe(120);
-  });
-
-  it('have about a quarter of their words replaced', () => {
-    const clones = [...withClones(tools, 100)].slice(50);
-    const replaced = clones.flatMap(({ description }, index) =>
-      description.split(' ').filter((word) => !word.startsWith(`w${index}x`)),
-    );
-    expect(replaced.length / (50 * 40)).toBeGreaterThan(0.2);
-    expect(replaced.length / (50 * 40)).toBeLessThan(0.3);
   });
 });

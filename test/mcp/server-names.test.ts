@@ -1,38 +1,17 @@
-import { describe, expect, it, onTestFinished } from 'vitest';
-import {
-  AccessMode,
-  DangerLevel,
-  defineTool,
-  ExecutionCategory,
-  ToolMetadataRegistry,
-  type ToolOptions,
-} from '../../src/index.js';
-import { createMcpServer, type McpToolServer } from '../../src/mcp/server/create-mcp-server.js';
-import type { McpServerOptions } from '../../src/mcp/server/server-options.js';
-import { textOf, WAYS } from './server-clients.js';
+import { describe, expect, it } from 'vitest';
+import { ToolMetadataRegistry, type ToolOptions } from '../../src/index.js';
+import { serverOf, textOf, WAYS } from './server-clients.js';
+import { reading } from './server-tools.js';
 
 const MODEL_NAME = /^[a-zA-Z0-9_-]{1,64}$/;
-const reads = {
-  accessMode: AccessMode.READONLY,
-  dangerLevel: DangerLevel.SAFE,
-  executionCategory: ExecutionCategory.COMPUTE,
-  description: 'Tells its name',
-  inputSchema: { type: 'object' },
-} as const;
 /** Returns a tool whose result is its own name. */
 const named = (name: string, options: Partial<ToolOptions> = {}) =>
-  defineTool({ ...reads, ...options, name, execute: () => name });
+  reading(name, () => name, { description: 'Tells its name', ...options });
 
 function registryOf(...tools: readonly ReturnType<typeof named>[]): ToolMetadataRegistry {
   const registry = new ToolMetadataRegistry();
   registry.registerAll(tools);
   return registry;
-}
-
-function serverOf(registry: ToolMetadataRegistry, options: McpServerOptions = {}): McpToolServer {
-  const server = createMcpServer(registry, options);
-  onTestFinished(() => server.close());
-  return server;
 }
 
 const LONG = `mcp.files.${'x'.repeat(100)}`;
@@ -41,6 +20,7 @@ describe.each(WAYS)('exposed tool names, for $way', ({ open }) => {
   it('are valid for model APIs, include the original name, and can be called', async () => {
     const client = await open(
       serverOf(
+        {},
         registryOf(
           named('mcp.files.edit_file', { aliases: ['edit'] }),
           named('plain'),
@@ -63,7 +43,7 @@ describe.each(WAYS)('exposed tool names, for $way', ({ open }) => {
   });
 
   it('are the original names if names is "original"', async () => {
-    const client = await open(serverOf(registryOf(named('a.b')), { names: 'original' }));
+    const client = await open(serverOf({ names: 'original' }, registryOf(named('a.b'))));
     expect(
       (await client.tools()).map(({ name, _meta }) => [name, _meta?.['tooldex/name']]),
     ).toEqual([['a.b', undefined]]);
@@ -73,9 +53,10 @@ describe.each(WAYS)('exposed tool names, for $way', ({ open }) => {
 
   it('are used by find_tools and call_tool', async () => {
     const client = await open(
-      serverOf(registryOf(named('mcp.a.read', { keywords: ['violin'] }), named('mcp.b.write')), {
-        maxTools: 1,
-      }),
+      serverOf(
+        { maxTools: 1 },
+        registryOf(named('mcp.a.read', { keywords: ['violin'] }), named('mcp.b.write')),
+      ),
     );
     const { found, tools, unknown } = (
       await client.call('find_tools', { query: 'violin', names: ['mcp__b__write', 'mcp__c__none'] })
@@ -102,12 +83,12 @@ describe.each(WAYS)("personas' tools, for $way", ({ open }) => {
     (await client.tools()).map(({ name }) => name);
 
   it('are listed for and callable by their persona only', async () => {
-    const ada = await open(serverOf(registry(), { context: { persona: 'ada' } }));
+    const ada = await open(serverOf({ context: { persona: 'ada' } }, registry()));
     expect(await namesOf(ada)).toEqual(['of__ada', 'shared']);
     expect(textOf(await ada.call('hers'))).toBe('of.ada');
     for (const name of ['of__bob', 'of.bob'])
       await expect(ada.call(name)).rejects.toThrow(/no tool named/);
-    const nobody = await open(serverOf(registry()));
+    const nobody = await open(serverOf({}, registry()));
     expect(await namesOf(nobody)).toEqual(['shared']);
     for (const name of ['of__ada', 'hers'])
       await expect(nobody.call(name)).rejects.toThrow(/no tool named/);
@@ -115,15 +96,16 @@ describe.each(WAYS)("personas' tools, for $way", ({ open }) => {
 
   it('are chosen by the persona in the context of each request', async () => {
     const client = await open(
-      serverOf(registry(), {
-        context: ({ client: asking }) => (asking?.name === 'test' ? { persona: 'Bob' } : {}),
-      }),
+      serverOf(
+        { context: ({ client: asking }) => (asking?.name === 'test' ? { persona: 'Bob' } : {}) },
+        registry(),
+      ),
     );
     expect(await namesOf(client)).toEqual(['of__bob', 'shared']);
   });
 
   it("can't be found or explained by other personas", async () => {
-    const client = await open(serverOf(registry(), { context: { persona: 'Ada' }, maxTools: 1 }));
+    const client = await open(serverOf({ context: { persona: 'Ada' }, maxTools: 1 }, registry()));
     const answer = (
       await client.call('find_tools', { query: 'tells its name', names: ['of__bob', 'of__ada'] })
     ).structuredContent as Record<string, readonly { name: string }[]>;

@@ -8,6 +8,8 @@ import {
   fail,
   halt,
   ToolMetadataRegistry,
+  type ToolContext,
+  type ToolDefinition,
   type ToolOptions,
 } from '../../src/index.js';
 
@@ -16,10 +18,24 @@ const reads = {
   dangerLevel: DangerLevel.SAFE,
   executionCategory: ExecutionCategory.COMPUTE,
 } as const;
-const nothing = z.object({});
+
+/** Returns a harmless tool without arguments. */
+export const reading = (
+  name: string,
+  execute: (input: unknown, context: ToolContext) => unknown,
+  options: Partial<ToolOptions> = {},
+) =>
+  defineTool({
+    ...reads,
+    name,
+    description: `Does ${name}`,
+    inputSchema: z.object({}),
+    execute,
+    ...options,
+  });
 
 /** One tool for each kind of outcome. */
-export function sampleRegistry(): ToolMetadataRegistry {
+export function sampleRegistry(...more: readonly ToolDefinition[]): ToolMetadataRegistry {
   const registry = new ToolMetadataRegistry();
   registry.registerAll([
     defineTool({
@@ -37,91 +53,29 @@ export function sampleRegistry(): ToolMetadataRegistry {
       inputSchema: z.object({ text: z.string() }),
       execute: ({ text }) => text,
     }),
-    defineTool({
-      ...reads,
-      name: 'list',
-      description: 'A list',
-      inputSchema: nothing,
-      execute: () => [1, 2],
+    reading('list', () => [1, 2]),
+    reading('nothing', () => undefined),
+    reading('lies', () => ({ n: 'one' }), { outputSchema: z.object({ n: z.number() }) }),
+    reading('circular', () => {
+      const a: Record<string, unknown> = {};
+      a['a'] = a;
+      return a;
     }),
-    defineTool({
-      ...reads,
-      name: 'nothing',
-      description: 'No answer',
-      inputSchema: nothing,
-      execute: () => undefined,
+    reading('fails', () => fail('no luck today')),
+    reading('throws', () => {
+      throw new Error('cannot open /home/ada/secret/keys.txt with token=abcdefgh12345678');
     }),
-    defineTool({
-      ...reads,
-      name: 'lies',
-      description: 'Breaks its promise',
-      inputSchema: nothing,
-      outputSchema: z.object({ n: z.number() }),
-      execute: () => ({ n: 'one' }) as never,
-    }),
-    defineTool({
-      ...reads,
-      name: 'circular',
-      description: 'No JSON',
-      inputSchema: nothing,
-      execute: () => {
-        const a: Record<string, unknown> = {};
-        a['a'] = a;
-        return a;
-      },
-    }),
-    defineTool({
-      ...reads,
-      name: 'fails',
-      description: 'Fails',
-      inputSchema: nothing,
-      execute: () => fail('no luck today'),
-    }),
-    defineTool({
-      ...reads,
-      name: 'throws',
-      description: 'Throws',
-      inputSchema: nothing,
-      execute: () => {
-        throw new Error('cannot open /home/ada/secret/keys.txt with token=abcdefgh12345678');
-      },
-    }),
-    defineTool({
-      ...reads,
-      name: 'halts',
-      description: 'Halts',
-      inputSchema: nothing,
-      execute: () => halt('all is done', { left: 0 }),
-    }),
-    defineTool({
-      ...reads,
-      name: 'asks',
-      description: 'Asks',
-      inputSchema: nothing,
-      execute: () => askUser('Which colour?', ['red', 'blue']),
-    }),
-    defineTool({
-      ...reads,
-      name: 'asks_anything',
-      description: 'Asks',
-      inputSchema: nothing,
-      execute: () => askUser('Your name?'),
-    }),
+    reading('halts', () => halt('all is done', { left: 0 })),
+    reading('asks', () => askUser('Which colour?', ['red', 'blue'])),
+    reading('asks_anything', () => askUser('Your name?')),
     defineTool({
       ...reads,
       name: 'by_hand',
       description: 'A user does it',
-      inputSchema: nothing,
+      inputSchema: z.object({}),
       manual: true,
     }),
-    defineTool({
-      ...reads,
-      name: 'absent',
-      description: 'Not now',
-      inputSchema: nothing,
-      available: () => false,
-      execute: () => 'here',
-    }),
+    reading('absent', () => 'here', { available: () => false }),
     defineTool({
       name: 'files.write',
       description: 'Writes',
@@ -131,6 +85,7 @@ export function sampleRegistry(): ToolMetadataRegistry {
       aliases: ['write'],
       execute: ({ path, text }) => ({ path, length: text.length }),
     }),
+    ...more,
   ]);
   return registry;
 }

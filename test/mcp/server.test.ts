@@ -1,41 +1,17 @@
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import {
-  AccessMode,
   askUser,
   DangerLevel,
-  defineTool,
   isToolError,
   SafetyPolicy,
   ToolExecutor,
   type ToolContext,
   type ToolEvent,
-  ToolMetadataRegistry,
 } from '../../src/index.js';
-import { createMcpServer, type McpToolServer } from '../../src/mcp/server/create-mcp-server.js';
-import type { McpRequestInfo, McpServerOptions } from '../../src/mcp/server/server-options.js';
-import { manyTools, sampleRegistry } from './server-tools.js';
-import {
-  signalled,
-  textOf,
-  WAYS,
-  type Elicitation,
-  type Elicited,
-  type Told,
-} from './server-clients.js';
-
-function serverOf(
-  registry: ToolMetadataRegistry = sampleRegistry(),
-  options: McpServerOptions = {},
-): McpToolServer {
-  const server = createMcpServer(registry, options);
-  onTestFinished(() => server.close());
-  return server;
-}
-
-const accept =
-  (content: Record<string, string> = {}) =>
-  (): Elicitation => ({ action: 'accept', content });
+import { createMcpServer, type McpRequestInfo } from '../../src/mcp.js';
+import { manyTools, reading, sampleRegistry } from './server-tools.js';
+import { serverOf, signalled, textOf, WAYS, type Elicited, type Told } from './server-clients.js';
 
 describe.each(WAYS)('a served registry, for $way', ({ open }) => {
   it('lists every available tool by name, with its title, schemas, and all four annotations', async () => {
@@ -84,7 +60,7 @@ describe.each(WAYS)('a served registry, for $way', ({ open }) => {
   it('tells clients when tools are added or removed', async () => {
     const registry = sampleRegistry();
     const changed = signalled();
-    const client = await open(serverOf(registry), { onListChanged: () => changed.fire() });
+    const client = await open(serverOf({}, registry), { onListChanged: () => changed.fire() });
     await client.tools();
     registry.unregister('say');
     await changed.fired;
@@ -152,21 +128,12 @@ describe.each(WAYS)('a served registry, for $way', ({ open }) => {
   });
 
   it('tool calls send increasing progress to clients that requested it', async () => {
-    const registry = sampleRegistry();
-    registry.register(
-      defineTool({
-        name: 'counts',
-        description: 'Counts',
-        inputSchema: z.object({}),
-        accessMode: AccessMode.READONLY,
-        execute: (_, { reportProgress }) => {
-          for (const told of [0, { progress: 2, total: 4, message: 'half' }, 'still at it'])
-            reportProgress?.(told);
-          return 'counted';
-        },
-      }),
-    );
-    const client = await open(serverOf(registry));
+    const counts = reading('counts', (_, { reportProgress }) => {
+      for (const told of [0, { progress: 2, total: 4, message: 'half' }, 'still at it'])
+        reportProgress?.(told);
+      return 'counted';
+    });
+    const client = await open(serverOf({}, sampleRegistry(counts)));
     const heard: Told[] = [];
     expect(
       textOf(await client.call('counts', {}, { onProgress: (told) => heard.push(told) })),
@@ -180,25 +147,19 @@ describe.each(WAYS)('a served registry, for $way', ({ open }) => {
   });
 
   it('tool calls are aborted if the client cancels them', async () => {
-    const registry = sampleRegistry();
     const [started, gone] = [signalled(), signalled()];
-    registry.register(
-      defineTool({
-        name: 'waits',
-        description: 'Waits',
-        inputSchema: z.object({}),
-        accessMode: AccessMode.READONLY,
-        execute: (_, { signal }) =>
-          new Promise((_resolve, reject) => {
-            signal!.addEventListener('abort', () => {
-              gone.fire();
-              reject(new Error('gone'));
-            });
-            started.fire();
-          }),
-      }),
+    const waits = reading(
+      'waits',
+      (_, { signal }) =>
+        new Promise((_resolve, reject) => {
+          signal!.addEventListener('abort', () => {
+            gone.fire();
+            reject(new Error('gone'));
+          });
+          started.fire();
+        }),
     );
-    const client = await open(serverOf(registry));
+    const client = await open(serverOf({}, sampleRegistry(waits)));
     const cancel = new AbortController();
     const call = client.call('waits', {}, { signal: cancel.signal });
     call.catch(() => undefined);
@@ -214,7 +175,7 @@ describe.each(WAYS)('a served registry, for $way', ({ open }) => {
     const executor = new ToolExecutor({ registry });
     executor.on((event) => void events.push(event));
     const asked: string[] = [];
-    const client = await open(serverOf(registry, { executor }), {
+    const client = await open(serverOf({ executor }, registry), {
       answer: ({ message, requestedSchema }) => {
         asked.push(message);
         expect(requestedSchema.properties).toEqual({});
@@ -242,7 +203,7 @@ describe.each(WAYS)('a served registry, for $way', ({ open }) => {
       const registry = sampleRegistry();
       const executor = new ToolExecutor({ registry });
       executor.on((event) => void events.push(event));
-      const client = await open(serverOf(registry, { executor }), { answer: () => ({ action }) });
+      const client = await open(serverOf({ executor }, registry), { answer: () => ({ action }) });
       const result = await client.call('files.write', { path: 'a.txt' });
       expect(result.isError).toBe(true);
       expect(textOf(result)).toMatch(/the user denied this call/);
@@ -313,18 +274,9 @@ describe.each(WAYS)('a served registry, for $way', ({ open }) => {
       '[{"at":"Rome"}]',
     ],
   ])('a question for a list of %s', async (_, form, field, answer, result) => {
-    const registry = sampleRegistry();
-    registry.register(
-      defineTool({
-        name: 'several',
-        description: 'Asks',
-        inputSchema: { type: 'object' },
-        accessMode: 'readonly',
-        execute: () => askUser('Which?', { form }),
-      }),
-    );
+    const registry = sampleRegistry(reading('several', () => askUser('Which?', { form })));
     const forms: unknown[] = [];
-    const client = await open(serverOf(registry), {
+    const client = await open(serverOf({}, registry), {
       answer: ({ requestedSchema }) => {
         forms.push([requestedSchema.properties, requestedSchema.required]);
         return { action: 'accept', content: { answer } };
@@ -335,28 +287,19 @@ describe.each(WAYS)('a served registry, for $way', ({ open }) => {
   });
 
   it('a question with several fields returns an object with defaults, validated by the form and the output schema', async () => {
-    const registry = sampleRegistry();
     const form = {
       type: 'object',
       properties: { name: { type: 'string' }, age: { type: 'integer', default: 30 } },
       required: ['name'],
     } as const;
-    const ask = (name: string, outputSchema?: Record<string, unknown>) =>
-      registry.register(
-        defineTool({
-          name,
-          description: 'Asks',
-          inputSchema: { type: 'object' },
-          ...(outputSchema && { outputSchema }),
-          accessMode: 'readonly',
-          execute: () => askUser('Who?', { form }),
-        }),
-      );
-    ask('who');
-    ask('other', { type: 'object', required: ['street'] });
+    const ask = () => askUser('Who?', { form });
+    const registry = sampleRegistry(
+      reading('who', ask),
+      reading('other', ask, { outputSchema: { type: 'object', required: ['street'] } }),
+    );
     const asked: Elicited[] = [];
     const contents = [{ age: 5 }, { name: 'Ada' }];
-    const client = await open(serverOf(registry), {
+    const client = await open(serverOf({}, registry), {
       answer: (form) => ({
         action: 'accept',
         content: contents[asked.push(form) - 1] ?? { name: 'Eve', age: 7 },
@@ -382,19 +325,6 @@ describe.each(WAYS)('a served registry, for $way', ({ open }) => {
     expect(textOf(result)).toMatch(/Which colour\? \(one of "red", "blue"\)/);
   });
 
-  it("the policy gets the caller's principal", async () => {
-    const registry = sampleRegistry();
-    const heard: (string | undefined)[] = [];
-    const executor = new ToolExecutor({ registry });
-    executor.on((event) => void (event.type === 'call-started' && heard.push(event.principal)));
-    const client = await open(
-      serverOf(registry, { executor, context: () => ({ principal: 'ada' }) }),
-      { answer: accept() },
-    );
-    await client.call('files.write', { path: 'a' });
-    expect(heard).toEqual(['ada']);
-  });
-
   it('the context function gets the request, and tools get the returned context unchanged', async () => {
     class Database {
       readonly #rows = new Map([['1', 'Ada']]);
@@ -402,28 +332,20 @@ describe.each(WAYS)('a served registry, for $way', ({ open }) => {
     }
     const db = new Database();
     const seen: ToolContext<{ readonly db: Database; readonly request: McpRequestInfo }>[] = [];
-    const registry = new ToolMetadataRegistry();
-    registry.register(
-      defineTool({
-        name: 'find',
-        description: 'Finds a name',
-        inputSchema: z.looseObject({ id: z.string() }),
-        accessMode: AccessMode.READONLY,
-        execute: ({ id }, context: (typeof seen)[number]) => (
-          seen.push(context),
-          context.context.db.find(id)
-        ),
-      }),
+    const find = reading(
+      'find',
+      (input, context) => {
+        seen.push(context as (typeof seen)[number]);
+        return db.find((input as { id: string }).id);
+      },
+      { inputSchema: z.looseObject({ id: z.string() }) },
     );
-    const client = await open(
-      serverOf(registry, {
-        context: (request) => ({
-          principal: 'ada',
-          conversationId: 'k1',
-          context: { db, request },
-        }),
-      }),
-    );
+    const context = (request: McpRequestInfo) => ({
+      principal: 'ada',
+      conversationId: 'k1',
+      context: { db, request },
+    });
+    const client = await open(serverOf({ context }, sampleRegistry(find)));
     expect(
       textOf(await client.call('find', { id: '1', principal: 'eve', context: { db: 'none' } })),
     ).toBe('Ada');
@@ -439,10 +361,7 @@ describe.each(WAYS)('a served registry, for $way', ({ open }) => {
   });
 
   it("a filtered tool can't be listed or called", async () => {
-    const client = await open(
-      serverOf(sampleRegistry(), { filter: { maxDanger: DangerLevel.SAFE } }),
-      { answer: accept() },
-    );
+    const client = await open(serverOf({ filter: { maxDanger: DangerLevel.SAFE } }));
     expect((await client.tools()).map(({ name }) => name)).not.toContain('files__write');
     for (const name of ['files__write', 'files.write', 'write'])
       await expect(client.call(name, { path: 'a' })).rejects.toThrow(/no tool named/);
@@ -450,17 +369,8 @@ describe.each(WAYS)('a served registry, for $way', ({ open }) => {
 
   it('finds and calls tools in a large catalogue, and rejects unknown tools', async () => {
     const registry = manyTools(20);
-    registry.register(
-      defineTool({
-        name: 'main',
-        description: 'Always needed',
-        inputSchema: z.object({}),
-        priority: 0,
-        accessMode: AccessMode.READONLY,
-        execute: () => 'main',
-      }),
-    );
-    const client = await open(serverOf(registry, { maxTools: 10 }));
+    registry.register(reading('main', () => 'main', { priority: 0 }));
+    const client = await open(serverOf({ maxTools: 10 }, registry));
     expect((await client.tools()).map(({ name }) => name)).toEqual([
       'call_tool',
       'find_tools',

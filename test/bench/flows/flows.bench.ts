@@ -9,8 +9,7 @@ import {
   type ToolOutcome,
 } from '../../../src/index.js';
 import { markdownTable, writeSection } from '../report.js';
-import { FLOW_TOOLS, type FlowTool } from './flow-tools.js';
-import { SECOND_LABELS } from './second-labels.js';
+import { FLOW_TOOLS, SECOND_LABELS, type FlowLabels } from './flow-tools.js';
 
 // Runs recorded calls of honest tasks through a real executor, with and without injected calls: `npm run
 // bench:flows`.
@@ -36,9 +35,9 @@ if (!existsSync(DATA)) {
   process.exit(0);
 }
 
-function registryOf(tools: Readonly<Record<string, FlowTool>>): ToolMetadataRegistry {
+function registryOf(tools: Readonly<Record<string, FlowLabels>>): ToolMetadataRegistry {
   const registry = new ToolMetadataRegistry();
-  for (const [name, { accessMode, dangerLevel, reads, sends }] of Object.entries(tools)) {
+  for (const [name, [accessMode, dangerLevel, reads, sends]] of Object.entries(tools)) {
     registry.register(
       defineTool({
         name,
@@ -129,13 +128,13 @@ for (const [reader, labelled] of [
         honest += 1;
         asked += alone.asked;
         denied += Number(outcomes.some(({ status }) => status !== 'ok'));
-        const read = task.calls.findIndex(({ tool }) => tools[tool]!.reads.includes('untrusted'));
+        const read = task.calls.findIndex(({ tool }) => tools[tool]![2].includes('untrusted'));
         if (read === -1) continue; // The model reads no text that other people wrote.
         for (const injection of injectionTasks) {
-          const harmful = injection.calls.findIndex(
-            ({ tool }) =>
-              tools[tool]!.accessMode !== 'readonly' || tools[tool]!.sends === 'outside',
-          );
+          const harmful = injection.calls.findIndex(({ tool }) => {
+            const [access, , , sends] = tools[tool]!;
+            return access !== 'readonly' || sends === 'outside';
+          });
           if (harmful === -1) continue;
           const attacked = new Conversation(registry, policy);
           await attacked.run(task.calls.slice(0, read + 1));
