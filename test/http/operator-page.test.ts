@@ -1,25 +1,19 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { CapabilityRegistry } from '../../src/capability.js';
-import { serve } from '../../src/http.js';
-import { askUser, defineTool, ToolExecutor, ToolMetadataRegistry } from '../../src/index.js';
-import { MemoryStateStore } from '../../src/state.js';
+import { defineTool, type ToolExecutor } from '../../src/index.js';
+import { ADA, OperatorServer, pick, VIC } from './operator-fixture.js';
 import { browserPresent, useBrowser, warnIfNoBrowser } from './page-fixture.js';
 
 warnIfNoBrowser('the page for operators');
 
-const KEY = Buffer.alloc(32, 7);
-const TOKEN = 'x'.repeat(20);
 const HOSTILE = '<img src=x onerror=alert(1)>';
 
 describe.skipIf(!browserPresent)('the operator page (skipped without a browser)', () => {
   let executor: ToolExecutor;
-  let server: Awaited<ReturnType<typeof serve>>;
+  let server: OperatorServer;
 
   beforeEach(async () => {
-    const store = new MemoryStateStore();
-    const registry = new ToolMetadataRegistry();
-    registry.registerAll([
+    server = await OperatorServer.start([
       defineTool({
         name: 'refund',
         description: 'Refunds an order',
@@ -37,13 +31,7 @@ describe.skipIf(!browserPresent)('the operator page (skipped without a browser)'
         preview: ({ disk }) => `Erase disk ${disk}`,
         execute: () => 'erased',
       }),
-      defineTool({
-        name: 'pick',
-        description: 'Lets the user pick',
-        inputSchema: z.object({}),
-        accessMode: 'readonly',
-        execute: () => askUser('Which colour?', ['red', 'blue']),
-      }),
+      pick,
       defineTool({
         name: 'status',
         description: 'Tells where an order is',
@@ -55,25 +43,13 @@ describe.skipIf(!browserPresent)('the operator page (skipped without a browser)'
         },
       }),
     ]);
-    executor = new ToolExecutor({ registry, store, approvalKey: KEY, recordArguments: true });
-    const tools = [...registry].map(({ definition }) => definition);
-    server = await serve(await CapabilityRegistry.load({ tools }), {
-      port: 0,
-      tokens: [
-        { token: TOKEN, name: 'ada', roles: ['view', 'approve', 'run'] },
-        { token: 'v'.repeat(20), name: 'vic' },
-      ],
-      operator: { store, approvalKey: KEY, allowApprove: true, executor },
-    });
+    executor = server.executor;
   });
-  afterEach(async () => {
-    await server.close();
-    await executor.close();
-  });
+  afterEach(() => server.stop());
 
   const { open, leave } = useBrowser(); // Registered after the server's hooks, so pages close before the server.
 
-  async function show(view: string, token = TOKEN) {
+  async function show(view: string, token = ADA) {
     const page = await open(`${server.url}/#/${view}`);
     await page.fill('#token', token);
     await page.getByRole('button', { name: 'Open' }).click();
@@ -168,7 +144,7 @@ describe.skipIf(!browserPresent)('the operator page (skipped without a browser)'
 
   it('is read-only for a token without the required role', async () => {
     await refund(1);
-    const page = await show('waiting', 'v'.repeat(20));
+    const page = await show('waiting', VIC);
     await page.getByText('With this token you can view calls but not answer them.').waitFor();
     expect(await page.getByRole('button', { name: 'Approve' }).count()).toBe(0);
   });

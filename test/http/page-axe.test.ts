@@ -4,18 +4,14 @@ import type { AxeResults } from 'axe-core';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { CapabilityRegistry } from '../../src/capability.js';
-import { serve } from '../../src/http.js';
-import { askUser, defineTool, ToolExecutor, ToolMetadataRegistry } from '../../src/index.js';
-import { MemoryStateStore } from '../../src/state.js';
+import { defineTool } from '../../src/index.js';
 import { ROOT } from '../programs.js';
 import { sampleTree } from './catalogue-fixture.js';
+import { ADA, OperatorServer, pick } from './operator-fixture.js';
 import { browserPresent, useBrowser, warnIfNoBrowser } from './page-fixture.js';
 
 warnIfNoBrowser('accessibility of the page');
 
-const KEY = Buffer.alloc(32, 7);
-const TOKEN = 'x'.repeat(20);
 const AXE = readFileSync(join(ROOT, 'node_modules/axe-core/axe.min.js'), 'utf8');
 const CONVERSATION = { principal: 'bob', conversationId: 'chat-1' };
 
@@ -54,57 +50,37 @@ async function problemsOf(page: Page, rules: object): Promise<readonly string[]>
 }
 
 describe.skipIf(!browserPresent)('the page (skipped without a browser)', () => {
-  let executor: ToolExecutor;
-  let server: Awaited<ReturnType<typeof serve>>;
+  let server: OperatorServer;
 
   beforeAll(async () => {
-    const store = new MemoryStateStore();
-    const registry = new ToolMetadataRegistry();
-    registry.registerAll([
-      defineTool({
-        name: 'refund',
-        description: 'Refunds an order',
-        inputSchema: z.object({ order: z.int(), speed: z.enum(['now', 'later']).optional() }),
-        accessMode: 'write',
-        dangerLevel: 'high',
-        preview: ({ order }) => ({ summary: `Refund order ${order}`, reversible: false }),
-        execute: ({ order }) => `refunded ${order}`,
-      }),
-      defineTool({
-        name: 'pick',
-        description: 'Lets the user pick',
-        inputSchema: z.object({}),
-        accessMode: 'readonly',
-        execute: () => askUser('Which colour?', ['red', 'blue']),
-      }),
-      defineTool({
-        name: 'fail',
-        description: 'Fails',
-        inputSchema: z.object({}),
-        accessMode: 'readonly',
-        execute: () => {
-          throw new Error('No route to host');
-        },
-      }),
-    ]);
-    executor = new ToolExecutor({ registry, store, approvalKey: KEY, recordArguments: true });
+    const refund = defineTool({
+      name: 'refund',
+      description: 'Refunds an order',
+      inputSchema: z.object({ order: z.int(), speed: z.enum(['now', 'later']).optional() }),
+      accessMode: 'write',
+      dangerLevel: 'high',
+      preview: ({ order }) => ({ summary: `Refund order ${order}`, reversible: false }),
+      execute: ({ order }) => `refunded ${order}`,
+    });
+    const fail = defineTool({
+      name: 'fail',
+      description: 'Fails',
+      inputSchema: z.object({}),
+      accessMode: 'readonly',
+      execute: () => {
+        throw new Error('No route to host');
+      },
+    });
+    server = await OperatorServer.start([refund, pick, fail], sampleTree().root);
+    const { executor } = server;
     for (const order of [1, 2])
       await executor.execute({ id: `r${order}`, name: 'refund', input: { order } }, CONVERSATION);
     for (const name of ['pick', 'fail']) await executor.execute({ id: name, name }, CONVERSATION);
-    const refund = (await executor.waiting()).find(({ callId }) => callId === 'r1');
-    await executor.grant(refund as never, { input: { order: 1 } }, { by: 'ada' });
+    const waiting = (await executor.waiting()).find(({ callId }) => callId === 'r1');
+    await executor.grant(waiting as never, { input: { order: 1 } }, { by: 'ada' });
     await executor.close(); // Writes the calls and their counts to the store.
-    const tools = [...registry].map(({ definition }) => definition);
-    server = await serve(await CapabilityRegistry.load({ root: sampleTree().root, tools }), {
-      port: 0,
-      tokens: [{ token: TOKEN, name: 'ada', roles: ['view', 'approve', 'run'] }],
-      operator: { store, approvalKey: KEY, allowApprove: true, executor },
-    });
   });
-  afterAll(async () => {
-    await server.close();
-    await executor.close();
-  });
+  afterAll(() => server.stop());
   const { open } = useBrowser();
 
   it('has no findings of axe in any view, at three widths and in both color schemes', async () => {
@@ -122,7 +98,7 @@ describe.skipIf(!browserPresent)('the page (skipped without a browser)', () => {
     };
     await page.locator('#token').waitFor();
     await checkAll('the form for the token');
-    await page.fill('#token', TOKEN);
+    await page.fill('#token', ADA);
     await page.getByRole('button', { name: 'Open' }).click();
     for (const [view, ready] of Object.entries(VIEWS)) {
       await page.evaluate(`location.hash = '#/${view}'`);
