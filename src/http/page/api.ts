@@ -1,23 +1,19 @@
 import { useEffect, useState } from 'preact/hooks';
-import type { ToolHealthWire } from '../../capability/wire-types.js';
+import type { ToolWire } from '../../capability/wire-types.js';
 import type { RequiredFlags } from '../../safety/required-flags.js';
 
 /**
  * A tool as the server sends it. The listed fields are the fields that the page's code uses by
  * name. The page can show any other field.
  */
-export interface Tool {
+export interface Tool extends Pick<ToolWire, 'name' | 'persona' | 'version' | 'health'> {
   readonly [field: string]: unknown;
-  readonly name: string;
-  readonly persona: string | null;
   readonly description: string;
-  readonly version: string | null;
   readonly access_mode: string;
   readonly danger_level: string;
   readonly cost_tier: string;
   readonly requires_approval: boolean;
   readonly available: boolean;
-  readonly health: ToolHealthWire;
   /** The score in a search. */
   readonly score?: number;
   readonly explanation?: string;
@@ -36,11 +32,7 @@ export interface DetailedTool extends Tool {
   readonly default_timeout: number | null;
   readonly persona_allowlist: readonly string[] | null;
   readonly requires_flags: RequiredFlags | null;
-  readonly auth_status: {
-    readonly required: boolean;
-    readonly ready: boolean;
-    readonly missing: readonly string[];
-  };
+  readonly auth_status: ToolWire['auth'];
   readonly derived_sets: readonly string[];
   readonly shown_to_models: readonly {
     readonly level: string;
@@ -115,12 +107,18 @@ const REFRESH_MS = 2_000;
 export const UNAUTHORIZED = 401;
 const NOT_FOUND = 404;
 
+/** The last answer of an address, and the error if the last request failed. */
+export interface Answered<T> {
+  readonly answer?: T;
+  readonly error?: ApiError;
+}
+
 /**
  * Polls an address while the page is visible, and requests it again when `version` changes. Stops
  * polling an address that the server doesn't have.
  */
 export function useJson<T>(address: string, version = '', isPaused = false) {
-  const [state, setState] = useState<{ readonly answer?: T; readonly error?: ApiError }>({});
+  const [state, setState] = useState<Answered<T>>({});
   const [round, setRound] = useState(0);
   useEffect(() => {
     let isOver = false;

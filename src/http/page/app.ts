@@ -1,5 +1,5 @@
 import { html, render } from 'htm/preact';
-import { useEffect, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
 import type { FindingWire } from '../findings.js';
 import type { Overview } from '../operator-room.js';
 import {
@@ -8,6 +8,7 @@ import {
   UNAUTHORIZED,
   useJson,
   useList,
+  type Answered,
   type List,
   type Tool,
 } from './api.js';
@@ -28,7 +29,7 @@ import { closeTool, OpenTool } from './tool-view.js';
 import { WaitingView } from './waiting-view.js';
 import { findingsView, workView, type Work } from './work-views.js';
 
-/** Milliseconds after which the lists are read again. */
+/** Milliseconds after which the lists are read again, because health changes without a new revision. */
 const LISTS_MS = 30_000;
 /** Maximum number of tools shown for a search. */
 const FOUND = 200;
@@ -44,8 +45,7 @@ interface Health {
 function App() {
   const { answer, error, again } = useJson<Health>('health');
   if (error?.status === UNAUTHORIZED) return html`<${Unlock} onToken=${again} />`;
-  if (answer === undefined)
-    return html`<p class="empty" role="status">${error?.message ?? 'Loading …'}</p>`;
+  if (answer === undefined) return loading(error?.message);
   return html`<${Catalogue} health=${answer} isLost=${error !== undefined} />`;
 }
 
@@ -67,21 +67,6 @@ function Unlock({ onToken }: { readonly onToken: () => void }) {
       <button type="submit" class="primary">Open</button>
     </form>
   </main>`;
-}
-
-/** Counts when to read the lists again: every 30 s, because health changes without a new revision. */
-function useRound(): number {
-  const [round, setRound] = useState(0);
-  useEffect(() => {
-    const next = () => document.hidden || setRound((last) => last + 1);
-    const timer = setInterval(next, LISTS_MS);
-    document.addEventListener('visibilitychange', next);
-    return () => {
-      clearInterval(timer);
-      document.removeEventListener('visibilitychange', next);
-    };
-  }, []);
-  return round;
 }
 
 /** Reads everything in the catalogue that the persona in the URL can use. */
@@ -112,14 +97,15 @@ interface CatalogueProps {
 /** Shows the catalogue. The page's content is derived from the URL and the server's responses. */
 function Catalogue({ health: { revision, personas }, isLost }: CatalogueProps) {
   const { view, parameters } = currentRoute();
-  const version = `${revision} ${isLost} ${useRound()}`;
+  const version = `${revision} ${isLost} ${Math.floor(Date.now() / LISTS_MS)}`;
   const lists = useLists(version);
-  const { answer: overview } = useJson<Overview>('overview');
+  const overview = useJson<Overview>('overview');
+  const hasCalls = overview.answer !== undefined;
   document.title = `${parameters.get('open') ?? titled(view)} – tooldex`;
   return html`
     <header class="bar">
       <a class="brand" href="#/tools">tooldex</a>
-      ${tabs(lists, overview)}
+      ${tabs(lists, overview.answer)}
       <div class="bar-end">
         <span class="connection" role="status" data-state=${isLost ? 'lost' : 'live'}
           >${isLost ? 'not connected' : 'live'}</span
@@ -129,18 +115,18 @@ function Catalogue({ health: { revision, personas }, isLost }: CatalogueProps) {
     </header>
     ${
       view === 'tools'
-        ? html`<${Tools} lists=${lists} version=${version} hasCalls=${overview !== undefined} />`
+        ? html`<${Tools} lists=${lists} version=${version} hasCalls=${hasCalls} />`
         : html`<main class="page" tabindex="-1">
             <div class="page-content">
               <h1 class="hidden">${titled(view)}</h1>
-              ${view in OPERATING ? html`<${OPERATING[view]} />` : listed(lists[view as 'skills'], view)}
+              ${view in OPERATING ? html`<${OPERATING[view]} ...${overview} />` : listed(lists[view as 'skills'], view)}
             </div>
           </main>`
     }
   `;
 }
 
-const OPERATING: Partial<Record<View, () => unknown>> = {
+const OPERATING: Partial<Record<View, (overview: Answered<Overview>) => unknown>> = {
   overview: OverviewView,
   waiting: WaitingView,
   calls: CallsView,

@@ -4,7 +4,7 @@ import type { RecordedCall } from '../../execution/call-log.js';
 import type { OperatorAction } from '../../safety/calls.js';
 import type { Grant } from '../../safety/grants.js';
 import type { Overview, Wire } from '../operator-room.js';
-import { ask, useJson } from './api.js';
+import { ask, useJson, type Answered } from './api.js';
 import {
   Bars,
   Facts,
@@ -24,8 +24,7 @@ export const loading = (problem: string | undefined) =>
 const toolLink = (name: string) => html`<a href=${hrefOf('tools', name)}>${name}</a>`;
 
 /** Shows waiting calls, failures, slow tools and today's changes. */
-export function OverviewView() {
-  const { answer, error } = useJson<Overview>('overview');
+export function OverviewView({ answer, error }: Answered<Overview>) {
   if (answer === undefined) return loading(error?.message);
   const { waiting, last_hour: slots, failing, slowest, principals, findings } = answer;
   const { changed_today: changed } = answer;
