@@ -1,4 +1,5 @@
-import type { Hono } from 'hono';
+import type { Context, Hono } from 'hono';
+import { bodyLimit } from 'hono/body-limit';
 import { z } from 'zod';
 import { checkOptions } from '../core/options.js';
 import type { Role } from '../host/request-guard.js';
@@ -200,7 +201,7 @@ export function addOperatorRoutes(app: Hono<Env>, room: OperatorRoom): void {
         operator: context.get('operator') ?? '',
         id: context.req.param('id') ?? context.req.param('name') ?? '',
         query: readQuery(query, searchOf(context.req.url)),
-        body: body && (await bodyOf(context.req.raw, body)),
+        body: body && (await bodyOf(context, body)),
       });
       if (typeof answered !== 'string') return sendJson(context, answered);
       const type = 'text/plain; version=0.0.4; charset=utf-8';
@@ -220,26 +221,23 @@ export function requireRole(role: Role, isOn: boolean, hasRole: boolean): void {
   });
 }
 
-/**
- * Reads the JSON body of a request, and stops reading a body that is too large.
- * @throws HttpError 400, 413.
- */
-async function bodyOf(request: Request, schema: z.ZodType): Promise<unknown> {
-  const refuse = (status: number, code: string, message: string) =>
-    new HttpError(status, { code, message }, { connection: 'close' });
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  for await (const chunk of (request.body ?? []) as AsyncIterable<Uint8Array>) {
-    size += chunk.length;
-    if (size > MOST_BYTES)
-      throw refuse(413, 'BODY_TOO_LARGE', `Expected a body of at most ${MOST_BYTES} bytes.`);
-    chunks.push(chunk);
-  }
-  let body: unknown;
+/** Stops reading a body that is too large. */
+const limitBody = bodyLimit({
+  maxSize: MOST_BYTES,
+  onError: () => {
+    const message = `Expected a body of at most ${MOST_BYTES} bytes.`;
+    throw new HttpError(413, { code: 'BODY_TOO_LARGE', message }, { connection: 'close' });
+  },
+});
+
+/** Reads the JSON body of a request. @throws HttpError 400, 413. */
+async function bodyOf(context: Context<Env>, schema: z.ZodType): Promise<unknown> {
+  await limitBody(context, () => Promise.resolve());
+  const text = await context.req.text();
   try {
-    body = JSON.parse(Buffer.concat(chunks).toString() || '{}');
-  } catch {
-    throw refuse(400, 'INVALID_ARGUMENT', "The body isn't valid JSON.");
+    return checkOptions(schema, JSON.parse(text || '{}'), 'fields of the body');
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+    throw new HttpError(400, { code: 'INVALID_ARGUMENT', message: "The body isn't valid JSON." });
   }
-  return checkOptions(schema, body, 'fields of the body');
 }
