@@ -231,7 +231,7 @@ const limitBody = bodyLimit({
 });
 
 /** Reads the JSON body of a request. @throws HttpError 400, 413. */
-async function bodyOf(context: Context<Env>, schema: z.ZodType): Promise<unknown> {
+async function bodyOf(context: Context<Env, string>, schema: z.ZodType): Promise<unknown> {
   await limitBody(context, () => Promise.resolve());
   const text = await context.req.text();
   try {
