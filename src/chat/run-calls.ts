@@ -230,14 +230,16 @@ async function claim(run: ChatRun, executor: ToolExecutor, call: CallRecord): Pr
 }
 
 /**
- * Returns the user's answer. An approval is valid only for the same tool, principal and preview, and
- * for at most the same danger. The call has the arguments that the user saw or entered.
+ * Returns the user's answer. An approval is valid only for the same tool, arguments, principal and
+ * preview, and for at most the same danger.
  */
 function answerTo(asked: PendingApproval, call: CallRecord | undefined): Confirmation {
   if (call?.progress.state !== 'approved') return 'later';
   const { pending: shown, grant, by } = call.progress;
+  const { edited = shown.input } = call;
   const isShown =
     canonicalJson(factsOf(asked)) === canonicalJson(factsOf(shown)) &&
+    canonicalJson(asked.input) === canonicalJson(edited) &&
     dangerRank(asked.danger) <= dangerRank(shown.danger) &&
     // For arguments that the user changed, there was no preview to compare.
     (call.edited !== undefined || previewDigestOf(asked) === previewDigestOf(shown));
@@ -246,8 +248,8 @@ function answerTo(asked: PendingApproval, call: CallRecord | undefined): Confirm
   return by === undefined ? true : { by };
 }
 
-function factsOf({ rule, reason, definitionDigest, principal }: PendingApproval) {
-  return [rule, reason, definitionDigest, principal ?? null];
+function factsOf({ toolName, rule, reason, definitionDigest, principal }: PendingApproval) {
+  return [toolName, rule, reason, definitionDigest, principal ?? null];
 }
 
 /**

@@ -126,6 +126,22 @@ it('the first copy of a snapshot runs the approved call, and the call is uncerta
   expect(world.starts.get('c1')).toBe(1);
 });
 
+it('an approved call asks again if its stored arguments are no longer those that the user saw', async () => {
+  const { engine, world } = newCase([{ calls: [call('c1', 'pay')] }]);
+  const { session } = await Session.create().start(engine, 'Pay');
+  const stored = JSON.stringify(
+    session.approve('c1').session.toJSON(),
+    function (key, value: unknown) {
+      // The message and the record have the new arguments, and the approved call has the old ones.
+      const isShown = key === 'input' && (this as { readonly kind?: string }).kind === 'approval';
+      return key === 'input' && !isShown ? { of: 'more' } : value;
+    },
+  );
+  const { session: again } = await Session.fromJSON(JSON.parse(stored)).continue(engine);
+  expect(again.pending).toMatchObject([{ kind: 'approval', input: { of: 'more' } }]);
+  expect(world.starts.size).toBe(0);
+});
+
 it('a new user message resets loop detection', async () => {
   const price = defineTool({
     name: 'price',
