@@ -294,13 +294,3 @@ it('look-alike names are reported within a server and across servers', () => {
     ),
   ).toHaveLength(4);
 });
-
-it('small icons of a tool are kept, and large or unsafe ones are left out', () => {
-  const icons = [
-    { src: 'https://x.example/icon.png', mimeType: 'image/png', sizes: ['48x48'] },
-    { src: 'javascript:alert(1)' },
-    { src: `data:image/png;base64,${'A'.repeat(20_000)}` },
-  ];
-  const tool = { name: 'a', description: 'A', inputSchema: { type: 'object' }, icons };
-  expect(translated(tool).options.metadata).toMatchObject({ icons: [icons[0]] });
-});

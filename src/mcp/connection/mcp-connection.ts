@@ -5,7 +5,7 @@ import type { Clock } from '../../core/clock.js';
 import { ToolError } from '../../core/errors.js';
 import { onAbort } from '../../core/listeners.js';
 import { without } from '../../core/plain-data.js';
-import { withDeadline } from '../../execution/with-deadline.js';
+import { untilAborted, withDeadline } from '../../execution/with-deadline.js';
 import { abortError } from '../../providers/run-attempt.js';
 import { inTime, serverLabel, serverUnavailable } from '../login/server-errors.js';
 import type { McpServerSettings } from '../settings/read-mcp-settings.js';
@@ -289,13 +289,7 @@ export class ServerConnection {
       throw serverUnavailable(
         `The connection to ${serverLabel(this.#server.name)} is closed. Create a new McpDiscovery.`,
       );
-    const opening = (this.#opening ??= this.#startOpening());
-    if (signal === undefined) return opening;
-    return new Promise((resolve, reject) => {
-      if (signal.aborted) return reject(abortError(signal));
-      const stop = onAbort(signal, () => reject(abortError(signal)));
-      opening.finally(stop).then(resolve, reject);
-    });
+    return untilAborted((this.#opening ??= this.#startOpening()), signal, 'the connection');
   }
 
   #startOpening(): Promise<ServerSession> {

@@ -24,7 +24,7 @@ import {
   type McpOAuthSettings,
   type McpTransportSettings,
 } from '../settings/transport-settings.js';
-import { openCallback } from './callback.js';
+import { LoginCallback } from './callback.js';
 import { inTime, serverLabel, loginNeeded, serverUnavailable } from './server-errors.js';
 import { checkedAddress } from './checked-address.js';
 import {
@@ -140,7 +140,7 @@ export class ServerLogin implements AuthProvider {
     if (this.#isMachine) return this.#authorize({});
     const url = this.#url;
     const state = randomBytes(32).toString('base64url');
-    const callback = await openCallback(state, this.#oauth.callbackPort ?? 0);
+    const callback = await LoginCallback.open(state, this.#oauth.callbackPort ?? 0);
     try {
       const { wanted } = await this.#read();
       const headers = {

@@ -162,16 +162,7 @@ class ToolServer implements McpToolServer {
     this.#tools = new ServedTools(registry, options);
     this.#running = new RelayedCalls(clock);
     this.onElicit = this.#running.onElicit;
-    let offers = this.#offers;
-    this.#open.add({
-      close: registry.onChange(() => {
-        const before = offers;
-        offers = this.#offers;
-        this.#tell('tools');
-        if (offers !== before)
-          for (const what of ['resources', 'prompts'] as const) this.#tell(what);
-      }),
-    });
+    this.#open.add({ close: registry.onChange(() => this.#tellAll()) });
   }
 
   async serveStdio({
@@ -234,11 +225,9 @@ class ToolServer implements McpToolServer {
     if (this.#options.executor === undefined) await this.#executor.close();
   }
 
-  /** Identifies the servers whose resources or prompts are served. */
-  get #offers(): string {
-    return ['list_resources', 'list_prompts']
-      .flatMap((tool) => this.#tools.offering(tool).map(({ name }) => name))
-      .join();
+  /** Resources and prompts are served through tools, so they may have changed with the tools. */
+  #tellAll(): void {
+    for (const what of ['tools', 'resources', 'prompts'] as const) this.#tell(what);
   }
 
   #tell(what: Changed): void {

@@ -183,10 +183,8 @@ export class ServedTools {
   #toTool(entry: ToolEntry): Tool {
     const { outputSchema, ...tool } = toMcpTools([entry.definition], { level: 'full' })[0]!;
     const name = this.#wireName(entry.name);
-    const icons = entry.metadata?.['icons'] as Tool['icons'];
     return {
       ...tool,
-      ...(icons && { icons }),
       ...(name !== entry.name && { name, _meta: { ...tool._meta, 'tooldex/name': entry.name } }),
       ...(outputSchema && outputSchemaOf(entry) && { outputSchema }),
     };

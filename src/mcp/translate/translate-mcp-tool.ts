@@ -49,8 +49,7 @@ const MOST_CAPABILITIES = 64;
 /** Maximum number of hints that are read. The protocol defines four. */
 const MOST_HINTS = 16;
 /**
- * The fields of a definition that are read. Icons are read separately, because they may contain large
- * pictures.
+ * The fields of a definition that are read. Others, such as icons, may contain large pictures.
  */
 const FIELDS = [
   'name',
@@ -138,7 +137,7 @@ export function translateMcpTool(
     ...(capabilities.length > 0 && { capabilities }),
     ...allowlistOf(raw, server),
     providers: [{ name: 'mcp', config: { server: server.name, tool: toolName } }],
-    metadata: { ...metadataOf(raw), ...iconsOf(tool) },
+    metadata: metadataOf(raw),
   };
   // The schemas are already frozen. Copies would lose their mark as foreign schemas.
   const schemas = {
@@ -216,28 +215,6 @@ function metadataOf(raw: Raw): Readonly<Record<string, unknown>> {
     ...without({ title: shown }),
     mcp: hints.length > 0 ? { annotations: Object.fromEntries(hints) } : {},
   };
-}
-
-const MOST_ICONS = 4;
-const LONGEST_ICON = 16_384;
-const SAFE = /^(?:https:|data:image\/)/i;
-
-/** Returns a tool's small icons, by https or inline, for clients that show them. */
-function iconsOf(tool: unknown): { readonly icons?: readonly Json[] } {
-  const listed = isPlainObject(tool) ? tool['icons'] : undefined;
-  if (!Array.isArray(listed)) return {};
-  const icons = listed
-    .filter(isPlainObject)
-    .filter(({ src }) => typeof src === 'string' && src.length <= LONGEST_ICON && SAFE.test(src))
-    .map(({ src, mimeType, sizes, theme }) =>
-      without({
-        src: src as string,
-        mimeType: labelOf(mimeType),
-        theme: labelOf(theme),
-        sizes: Array.isArray(sizes) ? labelsIn(sizes) : undefined,
-      }),
-    );
-  return icons.length > 0 ? { icons: icons.slice(0, MOST_ICONS) } : {};
 }
 
 /** Returns the short texts in a list. */
