@@ -201,7 +201,7 @@ it('a program with a client secret gets all scopes and sends the secret only to 
   server.names = other.origin;
   authorization.expire();
   await expect(call(discovery)).rejects.toThrow(
-    'an authorization server other than the issuer in the settings',
+    'refused the login: AuthorizationServerMismatchError',
   );
   expect(other.asked('/token')).toEqual([]);
 });

@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { ToolExecutor, ToolMetadataRegistry } from '../../src/index.js';
 import { DefinitionPins } from '../../src/mcp.js';
-import { isMadeBy } from '../../src/mcp/translate/uri-template.js';
 import type { McpDiscoveryOptions } from '../../src/mcp/discovery/discovery-options.js';
 import { here, namesOf, temporaryFolder, listed } from './servers/start.js';
 
@@ -158,14 +157,4 @@ it("resources and prompts from a server need no new approval when a resource is 
       .filter(({ kind }) => kind === 'quarantined')
       .map(({ tool }) => tool),
   ).toEqual(['"read_resource"', '"echo"']);
-});
-
-it.each([
-  ['users://{id}/profile', 'users://1/profile', true],
-  ['users://{id}/profile', 'users://a/b/profile', false],
-  ['file:///{+path}', 'file:///a/b?c', true],
-  ['search{?q,lang}', 'search?q=a&lang=b', true],
-  ['{a}{b}', 'x', true],
-])('matching the URI template %s with %s returns %s', (template, uri, expected) => {
-  expect(isMadeBy(template, uri)).toBe(expected);
 });

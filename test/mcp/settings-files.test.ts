@@ -132,7 +132,6 @@ const FILES: readonly (readonly [
     },
     [{ name: 'api' }, { name: 'local', transport: { env: { KEY: '$MY_KEY' } } }],
     [
-      /^version: Expected/,
       /^api: "authProviderType" isn't used here/,
       /^local\.env\.KEY: A variable without braces is passed on as written/,
     ],

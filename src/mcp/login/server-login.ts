@@ -14,6 +14,7 @@ import {
   aFunction,
   checkOptions,
   milliseconds,
+  once,
   signal,
   type FieldsOf,
 } from '../../core/options.js';
@@ -87,8 +88,8 @@ const AUTH_TIMEOUT_MS = 30_000;
 export class ServerLogin implements AuthProvider {
   readonly #options: ServerLoginOptions;
   readonly #oauth: McpOAuthSettings;
-  /** The tokens of a program that has its own secret. They aren't stored. */
-  #own: Login = {};
+  /** The SDK's login of a program that has its own secret. It keeps the tokens in memory. */
+  readonly #machine = once(() => this.#createMachine());
   #renewal: Promise<void> | undefined;
   /** The token that requests got last. */
   #lastToken: string | undefined;
@@ -120,7 +121,7 @@ export class ServerLogin implements AuthProvider {
     const { computeScopeUnion } = await this.#options.sdk();
     const { tokens } = await this.#read();
     const wanted = computeScopeUnion(tokens?.scope, missed);
-    if (this.#isMachine) return this.#authorize(without({ scope: wanted }));
+    if (await this.#machine()) return this.#authorize(without({ scope: wanted }));
     await this.#update((login) => ({ ...login, ...without({ wanted }) }));
     throw this.#needed('the current login lacks scopes that the server requires');
   }
@@ -137,7 +138,7 @@ export class ServerLogin implements AuthProvider {
       timeoutMs,
       signal: callerSignal,
     } = checkOptions(logInOptions, options, 'options of the login');
-    if (this.#isMachine) return this.#authorize({});
+    if (await this.#machine()) return this.#authorize({});
     const url = this.#url;
     const state = randomBytes(32).toString('base64url');
     const callback = await LoginCallback.open(state, this.#oauth.callbackPort ?? 0);
@@ -197,19 +198,15 @@ export class ServerLogin implements AuthProvider {
     return expandVariables(this.#options.transport.url, this.#options.env);
   }
 
-  get #isMachine(): boolean {
-    return this.#oauth.grant === 'client_credentials';
-  }
-
   async #read(): Promise<Login> {
-    return this.#isMachine
-      ? this.#own
+    const machine = await this.#machine();
+    return machine
+      ? without({ tokens: machine.tokens() })
       : loginOf(await this.#options.store.get(loginKeyOf(this.#url)));
   }
 
   async #update(change: (login: Login) => Login | undefined): Promise<void> {
-    if (this.#isMachine) this.#own = change(this.#own) ?? {};
-    else await updateLogin(this.#options.store, loginKeyOf(this.#url), change);
+    await updateLogin(this.#options.store, loginKeyOf(this.#url), change);
   }
 
   /**
@@ -218,7 +215,7 @@ export class ServerLogin implements AuthProvider {
    */
   async #renew(response: Response, refused: string | undefined): Promise<void> {
     const about = await this.#requestedBy(response);
-    if (this.#isMachine) return this.#authorize(about);
+    if (await this.#machine()) return this.#authorize(about);
     const { store, clock } = this.#options;
     const hasAnother = ({ tokens }: Login) =>
       tokens !== undefined && tokens.access_token !== refused;
@@ -252,20 +249,23 @@ export class ServerLogin implements AuthProvider {
 
   async #authorize(options: Partial<McpClient.AuthOptions>): Promise<void> {
     try {
-      await this.#auth({ ...this.#provider(), ...(await this.#signing()) }, options);
+      await this.#auth((await this.#machine()) ?? this.#provider(), options);
     } catch (error) {
       throw this.#readable(error);
     }
   }
 
-  /** Returns how the program proves itself with its private key, if it has one. */
-  async #signing(): Promise<Pick<OAuthClientProvider, 'addClientAuthentication'>> {
-    const { clientId = '', clientKeyEnv, signingAlgorithm: alg = 'ES256' } = this.#oauth;
-    if (clientKeyEnv === undefined) return {};
-    const { createPrivateKeyJwtAuth } = await this.#options.sdk();
-    const privateKey = this.#secret(clientKeyEnv);
-    const signed = { issuer: clientId, subject: clientId, privateKey, alg };
-    return { addClientAuthentication: createPrivateKeyJwtAuth(signed) };
+  /** Returns the login of a program that has its own secret or private key. */
+  async #createMachine() {
+    const { grant, clientId = '', clientKeyEnv, clientSecretEnv = '' } = this.#oauth;
+    const { signingAlgorithm: algorithm = 'ES256', issuer = '', scopes } = this.#oauth;
+    if (grant !== 'client_credentials') return undefined;
+    const { ClientCredentialsProvider, PrivateKeyJwtProvider } = await this.#options.sdk();
+    const scope = scopes.join(' ') || undefined;
+    const own = { clientId, expectedIssuer: issuer, ...without({ scope }) };
+    return clientKeyEnv === undefined
+      ? new ClientCredentialsProvider({ ...own, clientSecret: this.#secret(clientSecretEnv) })
+      : new PrivateKeyJwtProvider({ ...own, privateKey: this.#secret(clientKeyEnv), algorithm });
   }
 
   async #auth(
@@ -302,7 +302,7 @@ export class ServerLogin implements AuthProvider {
     readonly scope: string | undefined;
     readonly begin: (address: URL) => void;
   }): OAuthClientProvider {
-    const { clientId, clientMetadataUrl, clientSecretEnv, grant, issuer, scopes } = this.#oauth;
+    const { clientId, clientMetadataUrl, clientSecretEnv, issuer, scopes } = this.#oauth;
     const redirect = user?.callback ?? NO_CALLBACK;
     let verifier = '';
     let discovered: OAuthDiscoveryState | undefined;
@@ -310,12 +310,12 @@ export class ServerLogin implements AuthProvider {
     let registered: StoredOAuthClientInformation | undefined;
     let isRefused = false;
     return {
-      redirectUrl: this.#isMachine ? undefined : redirect,
+      redirectUrl: redirect,
       clientMetadata: {
         client_name: 'tooldex',
-        redirect_uris: this.#isMachine ? [] : [redirect],
-        grant_types: this.#isMachine ? [grant] : [grant, 'refresh_token'],
-        response_types: this.#isMachine ? [] : ['code'],
+        redirect_uris: [redirect],
+        grant_types: ['authorization_code', 'refresh_token'],
+        response_types: ['code'],
         ...(scopes.length > 0 && { scope: scopes.join(' ') }),
       },
       ...without({ clientMetadataUrl }),
@@ -372,10 +372,6 @@ export class ServerLogin implements AuthProvider {
       saveDiscoveryState: (found) => void (discovered = found),
       discoveryState: () => discovered,
       invalidateCredentials: () => void (isRefused = true),
-      ...(this.#isMachine && {
-        prepareTokenRequest: (scope?: string) =>
-          new URLSearchParams({ grant_type: grant, ...without({ scope }) }),
-      }),
     };
   }
 

@@ -17,6 +17,7 @@ import {
   loginFields,
   OVERRIDES,
   serverSchema,
+  SHARED,
   type FileValues,
   type ServerValues,
   type ToolValues,
@@ -156,7 +157,7 @@ export function readMcpSettings(input: unknown): McpSettings {
   if (typeof input === 'object' && input !== null && Object.hasOwn(input, READ))
     return input as McpSettings;
   const warnings: Issue[] = [];
-  const { file, isForeign } = readFile(input, warnings);
+  const { values: global, file, isForeign } = readFile(input);
   const { enabled = isForeign, defaultServer, allowTools, denyTools, include } = file;
   const filters = { ...without({ allowTools }), denyTools };
   const servers = new Map<string, McpServerSettings>();
@@ -173,7 +174,7 @@ export function readMcpSettings(input: unknown): McpSettings {
       continue;
     }
     try {
-      const server = readServer(name, values, file, warn);
+      const server = readServer(name, values, global, warn);
       if (server !== undefined)
         servers.set(name, { ...server, signature: digestOf({ ...server, global: filters }) });
     } catch (error) {
@@ -204,37 +205,41 @@ type Warn = (message: string, ...path: Issue['path']) => void;
 
 /** Settings for all servers that exclude tools or tighten their permissions. */
 const RESTRICTING = ['allowTools', 'denyTools', 'requiresConsent', 'accessMode', 'dangerLevel'];
+/** Settings whose wrong values refuse every file. */
+const STRICT = [...RESTRICTING, 'enabled', 'servers'];
 
 /**
- * Returns the settings for all servers. In a file of another program, only a wrong filter of ours is
- * an error.
+ * Returns the settings for all servers. In a file of another program, a wrong value that isn't for
+ * a filter of ours belongs to that program.
+ *
  * @throws ToolError `INVALID_ARGUMENT`, which lists everything wrong.
  */
-function readFile(
-  input: unknown,
-  warnings: Issue[],
-): { readonly file: FileValues; readonly isForeign: boolean } {
-  const fields = Object.keys(fileSchema().shape);
-  const isOwn = (key: string) => fields.includes(spellingOf(key));
+function readFile(input: unknown): {
+  readonly values: InputValues;
+  readonly file: FileValues;
+  readonly isForeign: boolean;
+} {
+  const { shape } = fileSchema();
+  const isOwn = (key: string) => Object.hasOwn(shape, spellingOf(key));
   const { written, isForeign } = serversIn(input, isOwn);
   const issues = Object.keys(written).flatMap((name) => {
     const meant = closest(spellingOf(name), RESTRICTING, isForeign ? 1 : 2);
     return meant === undefined || isOwn(name) ? [] : [misspelt(name, meant)];
   });
   if (issues.length > 0) throw refusal('Invalid MCP settings', issues);
-  const values = spelled(written) as InputValues;
+  const values = { ...(spelled(written) as Record<string, unknown>) };
+  for (const [key, field] of Object.entries(shape))
+    if (isForeign && !STRICT.includes(key) && !field.safeParse(values[key]).success)
+      delete values[key];
   try {
-    return { file: checkOptions(fileSchema, values, 'MCP settings'), isForeign };
+    return { values, file: checkOptions(fileSchema, values, 'MCP settings'), isForeign };
   } catch (error) {
     if (!isToolError(error)) throw error;
-    const found = issuesOf(error);
-    const wrong = found.map(({ path }) => String(path[0]));
-    const shown = found.map((issue) => ({ ...issue, path: asWritten(written, issue.path) }));
-    const isOurs = wrong.some((key) => [...RESTRICTING, 'enabled', 'servers'].includes(key));
-    if (!isForeign || isOurs) throw refusal('Invalid MCP settings', shown);
-    warnings.push(...shown);
-    const right = Object.entries(values).filter(([key]) => !wrong.includes(key));
-    return { file: checkOptions(fileSchema, Object.fromEntries(right), 'MCP settings'), isForeign };
+    const shown = issuesOf(error).map(({ path, message }) => ({
+      path: asWritten(written, path),
+      message,
+    }));
+    throw refusal('Invalid MCP settings', shown);
   }
 }
 
@@ -298,33 +303,27 @@ function schemaValues(written: unknown, warn: Warn): unknown {
 function readServer(
   name: string,
   written: unknown,
-  global: FileValues,
+  global: InputValues,
   warn: Warn,
 ): Omit<McpServerSettings, 'signature'> | undefined {
-  const values = schemaValues(written, warn);
+  const own = schemaValues(written, warn);
+  const isSet = (key: string) => isPlainObject(own) && (own[key] ?? 0) !== 0;
+  const shared = SHARED().flatMap((key) => (isSet(key) ? [] : [[key, global[key]] as const]));
+  const values = isPlainObject(own) ? { ...own, ...Object.fromEntries(shared) } : own;
   const data: ServerValues = checkOptions(serverSchema, values, 'settings of the server');
   if (data.enabled === false || data.disabled === true) return undefined;
   warnAbout(data, warn);
-  const {
-    timeout,
-    startupTimeout,
-    healthCheckInterval,
-    maxTools = 1_000,
-  } = {
-    ...without(global),
-    ...without(data),
-  };
-  const { denyTools, trusted, resources, prompts, prefix, allowTools } = data;
+  const { maxTools, denyTools, trusted, resources, prompts, prefix, allowTools } = data;
   const { persona, personaAllowlist, tools = {} } = data;
   return {
     name,
-    timeoutMs: timeout ?? 30_000,
-    startupTimeoutMs: startupTimeout ?? 30_000,
-    healthCheckIntervalMs: healthCheckInterval ?? 300_000,
+    timeoutMs: data.timeout ?? 30_000,
+    startupTimeoutMs: data.startupTimeout ?? 30_000,
+    healthCheckIntervalMs: data.healthCheckInterval ?? 300_000,
     ...{ maxTools, denyTools, trusted, resources, prompts, prefix },
     transport: transportOf(data),
     ...without({ allowTools, persona, personaAllowlist, auth: authOf(data) }),
-    overrides: { ...overridesOf(global), ...overridesOf(data) },
+    overrides: without(Object.fromEntries(OVERRIDES().map((key) => [key, data[key]]))),
     tools: Object.entries(tools).map(([pattern, tool]) => toolSettingOf(pattern, tool)),
   };
 }
@@ -356,12 +355,6 @@ function toolSettingOf(pattern: string, data: ToolValues): McpToolSetting {
     ...without({ disabled, timeoutMs, personaAllowlist, rename: name, describe: description }),
     overrides: without(overrides),
   };
-}
-
-function overridesOf(
-  data: Pick<ToolValues, ReturnType<typeof OVERRIDES>[number]>,
-): McpToolOverrides {
-  return without(Object.fromEntries(OVERRIDES().map((key) => [key, data[key]])));
 }
 
 /**

@@ -109,7 +109,7 @@ const limits = () => ({
   timeout: seconds(),
   startupTimeout: seconds(),
   healthCheckInterval: seconds(),
-  maxTools: number(wholeBetween(1, 100_000)),
+  maxTools: number(wholeBetween(1, 100_000)).default(1_000),
 });
 const filters = () => ({ allowTools: names(), denyTools: names().default([]) });
 
@@ -284,3 +284,5 @@ export type ToolValues = z.output<ReturnType<typeof toolSchema>>;
 export const OVERRIDES = once(
   () => Object.keys(overrides()) as (keyof ReturnType<typeof overrides>)[],
 );
+/** The names of the settings that a server takes over from the settings for all servers. */
+export const SHARED = once(() => [...Object.keys(limits()), ...OVERRIDES()]);

@@ -54,6 +54,7 @@ interface ToolWords {
   readonly personaAllowlist?: readonly string[];
   readonly rename?: string;
   readonly describe?: string;
+  readonly disabled?: boolean;
   readonly tools: readonly McpToolSetting[];
 }
 
@@ -68,8 +69,9 @@ export function settingsOf(server: ToolWords, toolName: string): Omit<ToolWords,
     timeoutMs,
     ...without({ personaAllowlist }),
   };
-  for (const { overrides: later, ...rest } of matching(tools, toolName))
-    merged = { ...merged, ...rest, overrides: withOverrides(merged.overrides, later) };
+  for (const { pattern, overrides: later, ...rest } of tools)
+    if (matchesPattern(pattern, toolName.trim()))
+      merged = { ...merged, ...rest, overrides: withOverrides(merged.overrides, later) };
   return merged;
 }
 
@@ -85,20 +87,6 @@ export function withReading<S extends ToolWords & { readonly trusted: boolean }>
         ...server,
         overrides: { ...server.overrides, sideEffects: [SideEffect.READ_EXTERNAL_SERVICE] },
       };
-}
-
-/** Returns what the last matching pattern says about a tool. */
-export function lastSaid<K extends 'disabled' | 'rename'>(
-  tools: readonly McpToolSetting[],
-  toolName: string,
-  key: K,
-): McpToolSetting[K] | undefined {
-  return matching(tools, toolName).findLast((each) => each[key] !== undefined)?.[key];
-}
-
-/** Returns the settings whose patterns match a name. */
-function matching(tools: readonly McpToolSetting[], toolName: string): readonly McpToolSetting[] {
-  return tools.filter(({ pattern }) => matchesPattern(pattern, toolName.trim()));
 }
 
 /**

@@ -211,12 +211,6 @@ export function expandTransport(
       `The url isn't ${addressOf(transport.kind)} once its variables are filled in. Correct the url or its variables.`,
     );
   const headers = expandAll(transport.headers);
-  const broken = Object.keys(headers).find((name) => /[\r\n\0]/.test(headers[name]!));
-  if (broken !== undefined)
-    throw new ToolError(
-      'INVALID_ARGUMENT',
-      `The header ${JSON.stringify(broken)} has a line break in a variable. Correct the variable.`,
-    );
   return { settings: { ...transport, url, headers }, secrets };
 }
 

@@ -1,5 +1,5 @@
+import { matchesPattern } from '../../safety/name-pattern.js';
 import { itemsIn } from './foreign-text.js';
-import { isMadeBy } from './uri-template.js';
 
 /** The URIs and URI templates that a server lists. */
 export interface ServerUris {
@@ -91,10 +91,12 @@ export class ResourceOwners {
     let best = { literal: 0, servers: new Set<string>() };
     for (const { server, templates } of this.#servers)
       for (const template of templates) {
-        if (!isMadeBy(template, uri) || !this.counts(server, template)) continue;
+        // The SDK's own matching can take seconds for a URI that almost matches.
+        const pattern = template.replace(/\{[^{}]*\}/g, '*');
+        if (!matchesPattern(pattern, uri) || !this.counts(server, template)) continue;
         // Of two equal lengths, `{id}` is more specific than `{+rest}`, which also matches slashes.
         const isWide = /\{[^\w]/.test(template);
-        const literal = template.replace(/\{[^{}]*\}/g, '').length + (isWide ? 0 : 0.5);
+        const literal = pattern.replaceAll('*', '').length + (isWide ? 0 : 0.5);
         if (literal > best.literal) best = { literal, servers: new Set([server]) };
         else if (literal === best.literal) best.servers.add(server);
       }

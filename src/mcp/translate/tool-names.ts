@@ -3,7 +3,7 @@ import { steeredNames } from '../../core/poisoned-text.js';
 import { matchesPattern } from '../../safety/name-pattern.js';
 import type { ToolDefinition } from '../../tool/tool-definition.js';
 import type { McpServerSettings, McpSettings } from '../settings/read-mcp-settings.js';
-import { lastSaid } from '../settings/tool-settings.js';
+import { settingsOf } from '../settings/tool-settings.js';
 import { findingOf, hasHidden, quoted, type McpFinding } from './foreign-text.js';
 
 /** Maximum length of a name in registries. */
@@ -72,7 +72,7 @@ export function isAllowed(
   settings: Filters,
 ): boolean {
   const name = toolName.trim();
-  if (lastSaid(server.tools, name, 'disabled') === true) return false;
+  if (settingsOf(server, name).disabled === true) return false;
   const names = spellingsOf(name, server);
   const [, plain, ...own] = names;
   // `mcp.a.b` may mean the tool `a.b` of the unnamed server, or `b` of the server `a`.
@@ -92,7 +92,7 @@ export function isAllowed(
  * registered name.
  */
 export function spellingsOf(name: string, server: NamedServer): [string, string, ...string[]] {
-  const renamed = lastSaid(server.tools, name, 'rename') ?? name;
+  const { rename: renamed = name } = settingsOf(server, name);
   const registered = [name, renamed].map((each) => mcpToolName(server, each));
   return [
     name,
@@ -101,7 +101,9 @@ export function spellingsOf(name: string, server: NamedServer): [string, string,
   ];
 }
 
-type NamedServer = Pick<McpServerSettings, 'name' | 'tools'> & { readonly prefix?: boolean };
+type NamedServer = Pick<McpServerSettings, 'name' | 'tools' | 'overrides' | 'timeoutMs'> & {
+  readonly prefix?: boolean;
+};
 
 /** A tool, identified by its server and its name there. */
 interface NamedTool {
