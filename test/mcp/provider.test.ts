@@ -176,7 +176,7 @@ it("a manifest entry can't call tools that are denied, unlisted, or withheld", a
   );
   expect(await run('denied')).toMatchObject({
     code: 'TOOL_UNAVAILABLE',
-    message: expect.stringContaining('The settings don') as string,
+    message: expect.stringContaining("or the settings don't allow it") as string,
   });
   expect(await run('changed')).toMatchObject({
     code: 'TOOL_UNAVAILABLE',
@@ -184,7 +184,7 @@ it("a manifest entry can't call tools that are denied, unlisted, or withheld", a
   });
   expect(await run('unlisted')).toMatchObject({
     code: 'TOOL_UNAVAILABLE',
-    message: expect.stringContaining('has no tool') as string,
+    message: expect.stringContaining('There is no tool') as string,
   });
   expect(demo.log('call')).toEqual([]);
 });

@@ -57,15 +57,13 @@ type ElicitParams = Parameters<OnElicit>[1];
 
 /** Forwards a server's questions to the user, for the calls of one session. */
 export class Elicitation {
-  readonly #server: string;
-  readonly #onElicit: OnElicit;
   /** The server's running calls. */
   readonly #running = new Set<ToolContext>();
 
-  constructor(server: string, onElicit: OnElicit) {
-    this.#server = server;
-    this.#onElicit = onElicit;
-  }
+  constructor(
+    readonly server: string,
+    readonly onElicit: OnElicit,
+  ) {}
 
   /**
    * Makes a call. Each time the server responds with questions, repeats the call with the answers
@@ -150,7 +148,7 @@ export class Elicitation {
     };
     const goOns = calls.map((each) => pauseLimits(each.signal));
     try {
-      const answered = (async () => this.#onElicit(this.#server, params, about))().catch(hidden);
+      const answered = (async () => this.onElicit(this.server, params, about))().catch(hidden);
       const { action, content = {} } = await untilAborted(answered, signal, toolName);
       if (action !== 'accept') return { action };
       const filled = withSchemaDefaults(params.requestedSchema ?? {}, content);

@@ -1,6 +1,7 @@
 import type { Client, LoggingLevel, RequestOptions } from '@modelcontextprotocol/client';
 import { availableParallelism, homedir } from 'node:os';
 import { basename, sep } from 'node:path';
+import { z } from 'zod';
 import type { Clock } from '../../core/clock.js';
 import { ToolError } from '../../core/errors.js';
 import { onAbort } from '../../core/listeners.js';
@@ -82,13 +83,7 @@ const GOODBYE_TIMEOUT_MS = 1_000;
  * The SDK requires a schema for results. This schema accepts everything, because results are
  * checked elsewhere.
  */
-export const ANYTHING = Object.freeze({
-  '~standard': Object.freeze({
-    version: 1 as const,
-    vendor: 'tooldex',
-    validate: (value: unknown) => ({ value }),
-  }),
-});
+export const ANYTHING = z.unknown();
 
 /**
  * The connection to one server. It opens when it's first needed, and reopens after it was lost.
@@ -96,8 +91,6 @@ export const ANYTHING = Object.freeze({
  * Until you call `close`, open sockets and the started process keep the program running.
  */
 export class ServerConnection {
-  readonly #server: McpServerSettings;
-  readonly #options: ServerConnectionOptions;
   readonly #closed = new AbortController();
   /** The session that is open or being opened. All requests share it. */
   #opening: Promise<ServerSession> | undefined;
@@ -113,10 +106,10 @@ export class ServerConnection {
   readonly #subscribed = new Set<string>();
   #logLevel: LoggingLevel | undefined;
 
-  constructor(server: McpServerSettings, options: ServerConnectionOptions) {
-    this.#server = server;
-    this.#options = options;
-  }
+  constructor(
+    readonly server: McpServerSettings,
+    readonly options: ServerConnectionOptions,
+  ) {}
 
   /**
    * Lists the server's tools.
@@ -126,17 +119,19 @@ export class ServerConnection {
    * @throws ToolError, or any error from the transport.
    */
   async listTools(onStart: () => void): Promise<RawListing> {
-    return this.#inTime('list its tools', this.#server.startupTimeoutMs, undefined, (signal) =>
-      inAnySession(async () => {
-        const session = await this.#opened(signal);
+    const { startupTimeoutMs } = this.server;
+    return this.#inSession(
+      'list its tools',
+      startupTimeoutMs,
+      undefined,
+      async (session, options) => {
+        const { client } = session;
         onStart();
-        return this.useIn(session, signal, async ({ client }, options) => {
-          const tools = await this.#wantedTools(client, options);
-          const era = client.getProtocolEra() ?? 'legacy';
-          const capabilities = { ...client.getServerCapabilities() };
-          return { tools, era, capabilities, instructions: client.getInstructions() };
-        });
-      }),
+        const tools = await this.#wantedTools(client, options);
+        const era = client.getProtocolEra() ?? 'legacy';
+        const capabilities = { ...client.getServerCapabilities() };
+        return { tools, era, capabilities, instructions: client.getInstructions() };
+      },
     );
   }
 
@@ -157,7 +152,7 @@ export class ServerConnection {
       return await this.#withScopes(() => session.request(signal, work));
     } catch (error) {
       if (signal?.aborted === true) throw abortError(signal);
-      const { SdkHttpError } = await this.#options.packages.client();
+      const { SdkHttpError } = await this.options.packages.client();
       // A restarted server should reject old sessions with 404, but many use 400.
       if (!(error instanceof SdkHttpError) || ![400, 404].includes(error.status)) throw error;
       this.#drop(session);
@@ -167,13 +162,9 @@ export class ServerConnection {
 
   /** Resolves when the server responds. */
   async ping(signal?: AbortSignal): Promise<void> {
-    const sdk = await this.#options.packages.client();
-    await this.#inTime('answer a ping', PING_TIMEOUT_MS, signal, (stop) =>
-      inAnySession(async () =>
-        this.useIn(await this.#opened(stop), stop, ({ client }, options) =>
-          ping(client, options, sdk),
-        ),
-      ),
+    const sdk = await this.options.packages.client();
+    await this.#inSession('answer a ping', PING_TIMEOUT_MS, signal, ({ client }, options) =>
+      ping(client, options, sdk),
     );
   }
 
@@ -198,22 +189,23 @@ export class ServerConnection {
     params: Readonly<Record<string, unknown>>,
     callerSignal?: AbortSignal,
   ): Promise<unknown> {
-    return this.#inTime(`answer ${method}`, this.#server.timeoutMs, callerSignal, (signal) =>
-      inAnySession(async () => {
-        const session = await this.#opened(signal);
-        return this.useIn(session, signal, async ({ client }, options) => {
-          const uri = String(params['uri']);
-          if (method === 'resources/subscribe') {
-            this.#subscribed.add(uri);
-            return session.subscribe(uri);
-          }
-          if (method === 'resources/unsubscribe') {
-            this.#subscribed.delete(uri);
-            return session.unsubscribe(uri);
-          }
-          return client.request({ method, params }, ANYTHING, options);
-        });
-      }),
+    const { timeoutMs } = this.server;
+    return this.#inSession(
+      `answer ${method}`,
+      timeoutMs,
+      callerSignal,
+      async (session, options) => {
+        const uri = String(params['uri']);
+        if (method === 'resources/subscribe') {
+          this.#subscribed.add(uri);
+          return session.subscribe(uri);
+        }
+        if (method === 'resources/unsubscribe') {
+          this.#subscribed.delete(uri);
+          return session.unsubscribe(uri);
+        }
+        return session.client.request({ method, params }, ANYTHING, options);
+      },
     );
   }
 
@@ -252,7 +244,7 @@ export class ServerConnection {
    * tries again.
    */
   async #withScopes<T>(attempt: () => Promise<T>): Promise<T> {
-    const { login, packages } = this.#options;
+    const { login, packages } = this.options;
     if (login === undefined) return attempt();
     const { InsufficientScopeError } = await packages.client();
     return attempt().catch(async (error: unknown) => {
@@ -264,8 +256,8 @@ export class ServerConnection {
 
   /** Returns the tools to keep, as the server sent them. */
   async #wantedTools(client: Client, options: RequestOptions): Promise<readonly unknown[]> {
-    const { isWanted } = this.#options;
-    const { maxTools } = this.#server;
+    const { isWanted } = this.options;
+    const { maxTools } = this.server;
     const tools: unknown[] = [];
     try {
       await readPages(
@@ -287,19 +279,19 @@ export class ServerConnection {
   #opened(signal: AbortSignal | undefined): Promise<ServerSession> {
     if (this.#closed.signal.aborted)
       throw serverUnavailable(
-        `The connection to ${serverLabel(this.#server.name)} is closed. Create a new McpDiscovery.`,
+        `The connection to ${serverLabel(this.server.name)} is closed. Create a new McpDiscovery.`,
       );
     return untilAborted((this.#opening ??= this.#startOpening()), signal, 'the connection');
   }
 
   #startOpening(): Promise<ServerSession> {
     const start = () =>
-      this.#inTime('be ready', this.#server.startupTimeoutMs, this.#closed.signal, (signal) =>
+      this.#inTime('be ready', this.server.startupTimeoutMs, this.#closed.signal, (signal) =>
         this.#withScopes(() => this.#open(signal)),
       );
     // Few servers start at once, because many would slow each other down until all time out.
     // A server's timeout starts with its turn.
-    const opening = this.#server.transport.kind === 'stdio' ? inTurn(start) : start();
+    const opening = this.server.transport.kind === 'stdio' ? inTurn(start) : start();
     opening.catch(() => {
       if (this.#opening === opening) this.#opening = undefined;
     });
@@ -311,8 +303,8 @@ export class ServerConnection {
    * If an address that ends in `/sse` refuses streamable HTTP, uses the transport before it.
    */
   async #open(signal: AbortSignal): Promise<ServerSession> {
-    const sdk = await this.#options.packages.client();
-    const { transport } = this.#server;
+    const sdk = await this.options.packages.client();
+    const { transport } = this.server;
     return this.#openOnce(signal).catch(async (error: unknown) => {
       const isOld =
         transport.kind === 'stdio' &&
@@ -335,16 +327,16 @@ export class ServerConnection {
 
   async #openOnce(signal: AbortSignal): Promise<ServerSession> {
     const settings = await this.#expanded();
-    const { onElicit, packages, onDoubt } = this.#options;
+    const { onElicit, packages, onDoubt } = this.options;
     const transport = await createTransport(
       settings,
       packages,
       () => this.#drop(session),
-      this.#options,
+      this.options,
     );
     this.#stderr = listenToStderr(transport, this.#hide);
     if (signal.aborted) throw abortError(signal);
-    const elicitation = onElicit && new Elicitation(this.#server.name, onElicit);
+    const elicitation = onElicit && new Elicitation(this.server.name, onElicit);
     const client = await this.#createClient(settings.kind, elicitation);
     const isHttp = settings.kind === 'http';
     const session = new ServerSession({ client, transport, elicitation, isHttp, onDoubt });
@@ -375,9 +367,9 @@ export class ServerConnection {
     const folder = process.cwd();
     const variables = {
       ...{ workspaceFolder: folder, workspaceFolderBasename: basename(folder) },
-      ...{ userHome: homedir(), pathSeparator: sep, ...this.#options.env },
+      ...{ userHome: homedir(), pathSeparator: sep, ...this.options.env },
     };
-    const { settings: expanded, secrets } = expandTransport(this.#server.transport, variables);
+    const { settings: expanded, secrets } = expandTransport(this.server.transport, variables);
     const settings = await withEnvFile(expanded);
     const ofFile = settings.kind === 'stdio' ? Object.values(settings.env) : [];
     this.#hide = hidingSecrets([...secrets, ...ofFile]);
@@ -388,7 +380,7 @@ export class ServerConnection {
     kind: McpTransportSettings['kind'],
     elicitation: Elicitation | undefined,
   ): Promise<Client> {
-    const { clientInfo, packages, elicitUrls, onToolsChanged, onNotification } = this.#options;
+    const { clientInfo, packages, elicitUrls, onToolsChanged, onNotification } = this.options;
     const { Client } = await packages.client();
     const client = new Client(clientInfo, {
       capabilities: elicitation
@@ -399,7 +391,7 @@ export class ServerConnection {
       // Some hang after an unknown request.
       versionNegotiation:
         (kind === 'stdio' && !this.#isOld) || kind === 'http'
-          ? { mode: 'auto', probe: { timeoutMs: this.#server.startupTimeoutMs / 3 } }
+          ? { mode: 'auto', probe: { timeoutMs: this.server.startupTimeoutMs / 3 } }
           : { mode: 'legacy' },
     });
     if (elicitation !== undefined)
@@ -424,7 +416,7 @@ export class ServerConnection {
    * broken.
    */
   async #verify(session: ServerSession): Promise<void> {
-    const { clock, packages, onDoubt } = this.#options;
+    const { clock, packages, onDoubt } = this.options;
     const sdk = await packages.client();
     const answered = await withDeadline(
       ({ signal }) => session.request(signal, ({ client }, options) => ping(client, options, sdk)),
@@ -451,9 +443,21 @@ export class ServerConnection {
     if (transport === undefined || !('terminateSession' in transport)) return;
     const { terminateSession } = transport as { terminateSession: () => Promise<void> };
     await withDeadline(() => terminateSession.call(transport), {
-      clock: this.#options.clock,
+      clock: this.options.clock,
       timeoutMs: GOODBYE_TIMEOUT_MS,
     });
+  }
+
+  /** Makes requests in the open session, or in a new one. */
+  #inSession<T>(
+    what: string,
+    timeoutMs: number,
+    callerSignal: AbortSignal | undefined,
+    work: SessionWork<T>,
+  ): Promise<T> {
+    return this.#inTime(what, timeoutMs, callerSignal, (signal) =>
+      inAnySession(async () => this.useIn(await this.#opened(signal), signal, work)),
+    );
   }
 
   #inTime<T>(
@@ -465,10 +469,10 @@ export class ServerConnection {
     const late = () =>
       new ToolError(
         'TIMEOUT',
-        `Timed out after ${timeoutMs} ms waiting for ${serverLabel(this.#server.name)} to ${what}.`,
+        `Timed out after ${timeoutMs} ms waiting for ${serverLabel(this.server.name)} to ${what}.`,
         { details: { timeoutMs } },
       );
-    return inTime({ clock: this.#options.clock, timeoutMs, signal }, late, work);
+    return inTime({ clock: this.options.clock, timeoutMs, signal }, late, work);
   }
 }
 

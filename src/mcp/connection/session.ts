@@ -40,14 +40,12 @@ export class ServerSession {
   readonly elicitation: Elicitation | undefined;
   /** Resolves when the session has ended and everything is closed. */
   closed: Promise<unknown> | undefined;
-  readonly #parts: SessionParts;
   readonly #gone = new AbortController();
   readonly #subscriptions = new Map<string, McpSubscription>();
   /** True while the server keeps a stream open on which it announces changes. */
   #isWatched = false;
 
-  constructor(parts: SessionParts) {
-    this.#parts = parts;
+  constructor(readonly parts: SessionParts) {
     this.client = parts.client;
     this.elicitation = parts.elicitation;
   }
@@ -61,7 +59,7 @@ export class ServerSession {
    * True if requests are independent of each other, so a restarted server can answer the next one.
    */
   get isStateless(): boolean {
-    return this.#parts.isHttp && this.#parts.transport.sessionId === undefined;
+    return this.parts.isHttp && this.parts.transport.sessionId === undefined;
   }
 
   /** True if the server announces changes to its tools in this session. */
@@ -112,13 +110,13 @@ export class ServerSession {
         NO_LIMIT,
       );
       this.#isWatched = subscription.honoredFilter.toolsListChanged === true;
-      if (this.isStateless) this.#parts.onDoubt();
+      if (this.isStateless) this.parts.onDoubt();
       await subscription.closed;
     } catch {
       return; // The server doesn't support announcements.
     }
     this.#isWatched = false;
-    this.#parts.onDoubt();
+    this.parts.onDoubt();
   }
 
   /** Makes the server tell when a resource is updated. */
@@ -143,7 +141,7 @@ export class ServerSession {
   end(why?: unknown): void {
     if (this.#gone.signal.aborted) return;
     this.#gone.abort(isToolError(why) ? why : new ConnectionLostError('the connection was lost'));
-    this.closed = Promise.allSettled([this.#parts.transport.close(), this.client.close()]);
+    this.closed = Promise.allSettled([this.parts.transport.close(), this.client.close()]);
   }
 }
 

@@ -83,8 +83,6 @@ const MOST_REMEMBERED = 10_000;
 
 /** One server: its last listing, the time of the next listing, and the calls to its tools. */
 export class DiscoveredServer {
-  readonly server: McpServerSettings;
-  readonly #options: DiscoveredServerOptions;
   readonly connection: ServerConnection;
   readonly #login: ServerLogin | undefined;
   #state: State = { is: 'idle' };
@@ -105,9 +103,10 @@ export class DiscoveredServer {
   /** The names in the last listing, including those of tools that the settings exclude. */
   readonly #names = new Set<string>();
 
-  constructor(server: McpServerSettings, options: DiscoveredServerOptions) {
-    this.server = server;
-    this.#options = options;
+  constructor(
+    readonly server: McpServerSettings,
+    readonly options: DiscoveredServerOptions,
+  ) {
     this.#login = loginAt(server, options);
     const { headers } = options;
     this.connection = new ServerConnection(server, {
@@ -226,7 +225,7 @@ export class DiscoveredServer {
     if (state.is === 'listing')
       return force ? (state.again ??= state.done.then(() => this.ask(true))) : state.done;
     const isDue = force || !this.#isLeftAlone;
-    if (!isDue && this.#options.pins === undefined) return Promise.resolve();
+    if (!isDue && this.options.pins === undefined) return Promise.resolve();
     const work = isDue ? this.#list() : this.#rebuild().then(() => state);
     const done = work.then((next) => {
       if (this.#state.is !== 'closed') this.#state = next;
@@ -238,8 +237,8 @@ export class DiscoveredServer {
   /** Tries again in the background, if the last listing failed and the discovery is followed. */
   retryLater(): void {
     const failure = this.#failure;
-    if (failure === undefined || !this.#options.isFollowed()) return;
-    this.#later(failure.nextAttemptAt - this.#options.clock.now(), () => void this.ask(false));
+    if (failure === undefined || !this.options.isFollowed()) return;
+    this.#later(failure.nextAttemptAt - this.options.clock.now(), () => void this.ask(false));
   }
 
   /**
@@ -267,7 +266,7 @@ export class DiscoveredServer {
       return this.#withoutSecrets(callResult(result, this.ownTools.has(toolName)));
     } catch (error) {
       if (signal?.aborted === true) throw abortError(signal);
-      const sdk = await this.#options.packages.client();
+      const sdk = await this.options.packages.client();
       try {
         return this.#withoutSecrets(callFailure(error, this.server.name, sdk));
       } catch (readable) {
@@ -307,7 +306,7 @@ export class DiscoveredServer {
 
   /** True while the listing is fresh or the server is backing off. */
   get #isLeftAlone(): boolean {
-    const now = this.#options.clock.now();
+    const now = this.options.clock.now();
     if (this.#failure !== undefined) return now < this.#failure.nextAttemptAt;
     return (
       this.#listed !== undefined &&
@@ -395,15 +394,14 @@ export class DiscoveredServer {
     const { tools, withheld } = this.#table;
     const tool = tools.get(toolName);
     if (tool !== undefined) return tool;
-    const label = serverLabel(this.server.name);
-    const called = describeValue(toolName);
-    const refused = (message: string) => new ToolError('TOOL_UNAVAILABLE', message);
+    const named = `tool ${describeValue(toolName)} of ${serverLabel(this.server.name)}`;
     const reason = withheld.get(toolName);
-    if (reason !== undefined)
-      throw refused(`The tool ${called} of ${label} is withheld: ${reason}`);
-    if (!isAllowed(toolName, this.server, this.#options.settings))
-      throw refused(`The settings don't allow the tool ${called} of ${label}.`);
-    throw refused(`${label} has no tool ${called}.`);
+    throw new ToolError(
+      'TOOL_UNAVAILABLE',
+      reason === undefined
+        ? `There is no ${named}, or the settings don't allow it.`
+        : `The ${named} is withheld: ${reason}`,
+    );
   }
 
   /**
@@ -414,7 +412,7 @@ export class DiscoveredServer {
    * @throws ToolError `TOOL_CHANGED`. The executor then uses the new definition.
    */
   #assertJudged(toolName: string, now: ToolDefinition, judged: string | undefined): void {
-    const isPinned = this.#options.pins !== undefined;
+    const isPinned = this.options.pins !== undefined;
     const digest = digestIn(now);
     if (judged === undefined ? isPinned || this.#first.get(toolName) === digest : judged === digest)
       return;
@@ -432,7 +430,7 @@ export class DiscoveredServer {
    * changed since the first listing.
    */
   #joined(declared: ToolDefinition, toolName: string, served: ToolDefinition): ToolDefinition {
-    const isPinned = this.#options.pins !== undefined;
+    const isPinned = this.options.pins !== undefined;
     const isOther = this.#first.get(toolName) !== digestIn(served);
     return joinDefinitions(declared, served, !isPinned && isOther);
   }
@@ -463,12 +461,12 @@ export class DiscoveredServer {
     const name = (tool as { name?: unknown } | null | undefined)?.name;
     if (typeof name === 'string' && this.#names.size < MOST_REMEMBERED)
       this.#names.add(name.slice(0, LIMITS.labelLength));
-    return typeof name !== 'string' || isAllowed(name, this.server, this.#options.settings);
+    return typeof name !== 'string' || isAllowed(name, this.server, this.options.settings);
   }
 
   /** Lists the tools. Returns the state after that. */
   async #list(): Promise<State> {
-    const { clock } = this.#options;
+    const { clock } = this.options;
     this.#askedAt = clock.now();
     try {
       const listing = await this.connection.listTools(() => {
@@ -512,7 +510,7 @@ export class DiscoveredServer {
 
   async #build(listing: Listing): Promise<void> {
     const before = this.#table;
-    const { pins, patternEngine, settings, tell } = this.#options;
+    const { pins, patternEngine, settings, tell } = this.options;
     const table = await buildTable(listing.tools, before, {
       server: this.server,
       settings,
@@ -542,7 +540,7 @@ export class DiscoveredServer {
   }
 
   #failedState(error: unknown): State {
-    const { clock, random, isFollowed } = this.#options;
+    const { clock, random, isFollowed } = this.options;
     if (this.#state.is === 'closed') return this.#state;
     const failures = (this.#failure?.failures ?? 0) + 1;
     const reason = describeConnectionFailure(error);
@@ -561,7 +559,7 @@ export class DiscoveredServer {
   #listSoon(): void {
     // A listing in progress may have started before this change.
     this.#doubt = 'announced';
-    this.#later(this.#askedAt + CHANGE_GAP_MS - this.#options.clock.now(), () => {
+    this.#later(this.#askedAt + CHANGE_GAP_MS - this.options.clock.now(), () => {
       if (this.#doubt === 'announced') void this.ask(true);
     });
   }
@@ -570,6 +568,6 @@ export class DiscoveredServer {
   #later(ms: number, work: () => void): void {
     if (this.#state.is === 'closed') return;
     this.#cancelTimer?.();
-    this.#cancelTimer = this.#options.clock.after(Math.max(0, ms), work, { background: true });
+    this.#cancelTimer = this.options.clock.after(Math.max(0, ms), work, { background: true });
   }
 }

@@ -36,17 +36,16 @@ const INSTRUCTIONS = `More tools exist than are listed: find them with ${FIND_TO
 /** Serves the tools, resources and prompts to one client. */
 export class Connection {
   readonly server: Server;
-  readonly #parts: ConnectionParts;
-  readonly #lasts: boolean;
   readonly #conversation: { readonly conversationId?: string };
 
   /**
    * @param lasts True if the client sends all its requests to this object. They share a
    * conversation, unless the program specifies another. Standalone requests have no conversation.
    */
-  constructor(parts: ConnectionParts, lasts: boolean) {
-    this.#parts = parts;
-    this.#lasts = lasts;
+  constructor(
+    readonly parts: ConnectionParts,
+    readonly lasts: boolean,
+  ) {
     this.#conversation = lasts ? { conversationId: randomUUID() } : {};
     this.server = this.#createServer();
     const { server } = this;
@@ -59,7 +58,7 @@ export class Connection {
   }
 
   #createServer(): Server {
-    const { sdk, options, tools, relays, codec } = this.#parts;
+    const { sdk, options, tools, relays, codec } = this.parts;
     const { name, version, context } = options;
     const isSearched = tools.isSearched(typeof context === 'object' ? context : {});
     const instructions = [
@@ -82,7 +81,7 @@ export class Connection {
   }
 
   #by(request: ServerContext): By {
-    const { sdk, options } = this.#parts;
+    const { sdk, options } = this.parts;
     const envelope = request.mcpReq.envelope as Readonly<Record<string, unknown>> | undefined;
     const ofRequest = contextOf(sdk, options, request, this.server.getClientVersion());
     const context = { ...this.#conversation, ...ofRequest };
@@ -90,7 +89,7 @@ export class Connection {
       envelope?.[sdk.CLIENT_CAPABILITIES_META_KEY] ?? this.server.getClientCapabilities();
     return {
       context,
-      client: this.#lasts ? this.server : (context.principal ?? request),
+      client: this.lasts ? this.server : (context.principal ?? request),
       canAsk: (mode) => canShow(capabilities, mode),
     };
   }
@@ -99,7 +98,7 @@ export class Connection {
     { name, arguments: input = {} }: CallToolRequest['params'],
     request: ServerContext,
   ): Reply {
-    const { sdk, tools } = this.#parts;
+    const { sdk, tools } = this.parts;
     const by = this.#by(request);
     // `isSearched` counts the tools, which takes time, so it's called only for these two names.
     if ((name === FIND_TOOLS || name === CALL_TOOL) && tools.isSearched(by.context))
@@ -131,7 +130,7 @@ export class Connection {
   }
 
   #callTool(name: string, input: unknown, by: By, request: ServerContext): Reply | undefined {
-    const { tools, calls, warnAlone } = this.#parts;
+    const { tools, calls, warnAlone } = this.parts;
     const entry = tools.get(name, by.context);
     if (entry === undefined) return undefined;
     if (by.context.conversationId === undefined) warnAlone();

@@ -32,8 +32,6 @@ const PATH = '/mcp';
  * couldn't be asked for approval.
  */
 export class HttpFace {
-  readonly #sdk: ServerSdk;
-  readonly #options: CheckedServerOptions;
   readonly #modern: McpHttpHandler;
   readonly #sessions: LegacySessions;
   readonly #tokens: ReturnType<typeof createVerifiedTokens> | undefined;
@@ -46,13 +44,11 @@ export class HttpFace {
    * headers.
    */
   constructor(
-    sdk: ServerSdk,
-    options: CheckedServerOptions,
+    readonly sdk: ServerSdk,
+    readonly options: CheckedServerOptions,
     connect: (lasts: boolean) => Server,
     inputSchemaOf: (name: string) => JsonSchema | undefined,
   ) {
-    this.#sdk = sdk;
-    this.#options = options;
     this.#modern = sdk.createMcpHandler(() => checkingHeaders(sdk, connect(false), inputSchemaOf), {
       legacy: 'reject',
       onerror: (error) => options.onError?.(error),
@@ -98,7 +94,7 @@ export class HttpFace {
   }
 
   async #answer(request: Request, verified: AuthInfo | undefined): Promise<Response> {
-    const { verify } = this.#options;
+    const { verify } = this.options;
     const preflight = this.#cors.preflightOf(request);
     const metadata = request.method === 'GET' ? this.#tokens?.metadataFor(request) : undefined;
     const admission = await this.#guard(request, {
@@ -110,8 +106,8 @@ export class HttpFace {
     const authInfo =
       (verify === undefined ? verified : undefined) ?? this.#authInfoOf(request, admission);
     const passed = authInfo === undefined ? {} : { authInfo };
-    const response = await ((await this.#sdk.isLegacyRequest(request))
-      ? this.#sessions.answer(request, { owner: ownerOf(this.#options, authInfo), ...passed })
+    const response = await ((await this.sdk.isLegacyRequest(request))
+      ? this.#sessions.answer(request, { owner: ownerOf(this.options, authInfo), ...passed })
       : this.#modern.fetch(request, passed));
     // The SDK adds a header that asks clients to keep connections open.
     // The client and the listener should decide that.
@@ -120,7 +116,7 @@ export class HttpFace {
   }
 
   #authInfoOf(request: Request, { principal, scopes = [] }: Admitted): AuthInfo | undefined {
-    const { token } = this.#options;
+    const { token } = this.options;
     if (principal !== undefined)
       return { token: bearerOf(request)!, clientId: principal, scopes: [...scopes] };
     return token === undefined ? undefined : { token, clientId: 'bearer', scopes: [] };
@@ -179,18 +175,18 @@ interface Session {
  * dropped gets a 404 and starts a new one, as the protocol specifies.
  */
 class LegacySessions {
-  readonly #sdk: ServerSdk;
   readonly #connect: () => Server;
-  readonly #most: number;
   /** The sessions, least recently used first. */
   readonly #sessions = new Map<string, Session>();
   #isClosed = false;
 
   /** @param connect Creates the server for a new session. */
-  constructor(sdk: ServerSdk, connect: () => Server, most: number) {
-    this.#sdk = sdk;
+  constructor(
+    readonly sdk: ServerSdk,
+    connect: () => Server,
+    readonly most: number,
+  ) {
     this.#connect = connect;
-    this.#most = most;
   }
 
   async answer(request: Request, sender: Sender): Promise<Response> {
@@ -216,13 +212,13 @@ class LegacySessions {
     this.#sessions.delete(id);
     this.#sessions.set(id, session);
     const [oldest] = this.#sessions;
-    if (oldest === undefined || this.#sessions.size <= this.#most) return;
+    if (oldest === undefined || this.#sessions.size <= this.most) return;
     this.#sessions.delete(oldest[0]);
     void oldest[1].server.close().catch(() => undefined);
   }
 
   async #start(request: Request, { owner, ...auth }: Sender): Promise<Response> {
-    const transport = new this.#sdk.WebStandardStreamableHTTPServerTransport({
+    const transport = new this.sdk.WebStandardStreamableHTTPServerTransport({
       sessionIdGenerator: randomUUID,
     });
     const server = this.#connect();

@@ -55,11 +55,8 @@ const PATIENCE_MS = 600_000;
  */
 export class RelayedCalls {
   readonly #calls = new Map<string, RunningCall>();
-  readonly #clock: Clock;
 
-  constructor(clock: Clock) {
-    this.#clock = clock;
-  }
+  constructor(readonly clock: Clock) {}
 
   /** Runs a call until it ends or a server asks a question. Aborting `signal` ends the call. */
   run(
@@ -169,7 +166,7 @@ export class RelayedCalls {
     } finally {
       stop();
     }
-    call.stopClock = this.#clock.after(PATIENCE_MS, () => this.#giveUp(id, call), {
+    call.stopClock = this.clock.after(PATIENCE_MS, () => this.#giveUp(id, call), {
       background: true,
     });
     return { questions: new Map(call.questions) };

@@ -51,21 +51,16 @@ const LIST_TIMEOUT_MS = 30_000;
  * other call.
  */
 export class RelayedLists {
-  readonly #sdk: ServerSdk;
-  readonly #options: CheckedServerOptions;
-  readonly #tools: ServedTools;
-  readonly #calls: ToolCalls;
-
-  constructor(sdk: ServerSdk, options: CheckedServerOptions, tools: ServedTools, calls: ToolCalls) {
-    this.#sdk = sdk;
-    this.#options = options;
-    this.#tools = tools;
-    this.#calls = calls;
-  }
+  constructor(
+    readonly sdk: ServerSdk,
+    readonly options: CheckedServerOptions,
+    readonly tools: ServedTools,
+    readonly calls: ToolCalls,
+  ) {}
 
   /** Returns true if anyone may get such a list. */
   has(offer: 'resources' | 'prompts'): boolean {
-    return this.#tools.offering(`list_${offer}`).length > 0;
+    return this.tools.offering(`list_${offer}`).length > 0;
   }
 
   async resources(by: Asked): Promise<readonly Item[]> {
@@ -123,7 +118,7 @@ export class RelayedLists {
    * @throws ProtocolError if it belongs to no server that the caller may use, or to several.
    */
   async resource(uri: string, by: Asked): Promise<Owned> {
-    const readers = this.#tools.offering('read_resource', by.context);
+    const readers = this.tools.offering('read_resource', by.context);
     // The server itself checks if it has the URI.
     if (readers.length === 1) return { entry: readers[0]!, own: uri };
     const { listed, owners } = await this.#resources(by);
@@ -141,7 +136,7 @@ export class RelayedLists {
 
   /** Returns the prompt with this name. @throws ProtocolError if no server has it. */
   prompt(name: string, by: Asked): Owned {
-    const entries = this.#tools.offering('get_prompt', by.context);
+    const entries = this.tools.offering('get_prompt', by.context);
     const entry = entries.find((each) => name.startsWith(this.#prefixOf(each)));
     if (entry === undefined)
       throw this.#invalid(`This server has no prompt named ${JSON.stringify(name.slice(0, 128))}.`);
@@ -150,12 +145,12 @@ export class RelayedLists {
 
   /** Returns true if the policy denies the caller a tool. */
   async isDenied(entry: ToolEntry, { context }: Asked, input: object = {}): Promise<boolean> {
-    const { verdict } = await this.#calls.executor.decide({ name: entry.name, input }, context);
+    const { verdict } = await this.calls.executor.decide({ name: entry.name, input }, context);
     return verdict === 'deny';
   }
 
   notFound(uri: string): Error {
-    return new this.#sdk.ResourceNotFoundError(uri);
+    return new this.sdk.ResourceNotFoundError(uri);
   }
 
   async #resources(by: Asked): Promise<{ listed: readonly Listed[]; owners: ResourceOwners }> {
@@ -166,14 +161,14 @@ export class RelayedLists {
 
   /** Returns the lists of all servers that the caller may use. A server that fails is omitted. */
   async #lists(tool: 'list_resources' | 'list_prompts', by: Asked): Promise<readonly Listed[]> {
-    const asked = this.#tools
+    const asked = this.tools
       .offering(tool, by.context)
       .map(async (entry) => ((await this.isDenied(entry, by)) ? [] : this.#list(entry, by)));
     return (await Promise.all(asked)).flat();
   }
 
   async #list(entry: ToolEntry, { request }: Asked): Promise<readonly Listed[]> {
-    const { clock = systemClock, onError } = this.#options;
+    const { clock = systemClock, onError } = this.options;
     const listing = await withDeadline(({ signal }) => entry.definition.execute!({}, { signal }), {
       clock,
       timeoutMs: entry.timeoutMs ?? LIST_TIMEOUT_MS,
@@ -202,7 +197,7 @@ export class RelayedLists {
       if (outcome.status === 'ok') answer = read(outcome.value, outcome.content ?? []);
       return outcomeResult(entry, outcome);
     };
-    const result = await this.#calls.call({ entry, input, ...by, resultOf }, request);
+    const result = await this.calls.call({ entry, input, ...by, resultOf }, request);
     if (answer !== undefined) return answer;
     if (!('content' in result)) return result;
     const texts = (result as CallToolResult).content.map((block) =>
@@ -213,11 +208,11 @@ export class RelayedLists {
 
   #prefixOf({ metadata }: ToolEntry): string {
     const { prefix = '' } = (metadata?.['mcp'] ?? {}) as { readonly prefix?: string };
-    return this.#options.names === 'safe' ? prefix.replaceAll('.', '__') : prefix;
+    return this.options.names === 'safe' ? prefix.replaceAll('.', '__') : prefix;
   }
 
   #invalid(message: string): Error {
-    return new this.#sdk.ProtocolError(this.#sdk.ProtocolErrorCode.InvalidParams, message);
+    return new this.sdk.ProtocolError(this.sdk.ProtocolErrorCode.InvalidParams, message);
   }
 }
 

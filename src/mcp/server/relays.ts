@@ -40,9 +40,6 @@ interface Subscription {
  * available without the option `discovery`.
  */
 export class Relays {
-  readonly #lists: RelayedLists;
-  readonly #behind: ServersBehind | undefined;
-  readonly #running: RelayedCalls;
   readonly #tell: (what: Changed) => void;
   readonly #subscriptions = new Set<Subscription>();
   /** The log levels that clients have set. */
@@ -51,20 +48,20 @@ export class Relays {
   /** The methods of each capability. */
   readonly #handlers: Readonly<Record<string, Readonly<Record<string, Handler>>>> = {
     resources: {
-      'resources/list': async (_, by) => ({ resources: await this.#lists.resources(by) }),
+      'resources/list': async (_, by) => ({ resources: await this.lists.resources(by) }),
       'resources/templates/list': async (_, by) => ({
-        resourceTemplates: await this.#lists.templates(by),
+        resourceTemplates: await this.lists.templates(by),
       }),
-      'resources/read': ({ uri }, by) => this.#lists.read(String(uri), by),
+      'resources/read': ({ uri }, by) => this.lists.read(String(uri), by),
     },
     subscribe: {
       'resources/subscribe': ({ uri }, by, client) => this.#subscribe(String(uri), by, client),
       'resources/unsubscribe': ({ uri }, _, client) => this.#unsubscribe(client, uri),
     },
     prompts: {
-      'prompts/list': async (_, by) => ({ prompts: await this.#lists.prompts(by) }),
+      'prompts/list': async (_, by) => ({ prompts: await this.lists.prompts(by) }),
       'prompts/get': ({ name, arguments: values = {} }, by) =>
-        this.#lists.getPrompt(String(name), values, by),
+        this.lists.getPrompt(String(name), values, by),
     },
     completions: {
       'completion/complete': (params, by) => this.#complete(params as CompleteParams, by),
@@ -73,28 +70,25 @@ export class Relays {
   };
 
   constructor(
-    lists: RelayedLists,
-    behind: ServersBehind | undefined,
-    running: RelayedCalls,
+    readonly lists: RelayedLists,
+    readonly behind: ServersBehind | undefined,
+    readonly running: RelayedCalls,
     tell: (what: Changed) => void,
   ) {
-    this.#lists = lists;
-    this.#behind = behind;
-    this.#running = running;
     this.#tell = tell;
     this.#stop = behind?.onMessage((message) => this.#take(message));
   }
 
   get instructions(): readonly string[] {
-    return (this.#behind?.instructions() ?? []).map(
+    return (this.behind?.instructions() ?? []).map(
       ({ server, text }) => `Instructions of ${server || 'the server behind this one'}:\n${text}`,
     );
   }
 
   get capabilities(): ServerCapabilities {
-    const isLive = this.#behind !== undefined;
+    const isLive = this.behind !== undefined;
     const [resources, prompts] = (['resources', 'prompts'] as const).map(
-      (offer) => this.#behind?.awaits(offer) === true || this.#lists.has(offer),
+      (offer) => this.behind?.awaits(offer) === true || this.lists.has(offer),
     );
     return {
       ...(resources && { resources: isLive ? { subscribe: true, listChanged: true } : {} }),
@@ -130,13 +124,13 @@ export class Relays {
   }
 
   async #subscribe(served: string, by: Asked, client: Server): Promise<object> {
-    const { entry, own: uri } = await this.#lists.resource(served, by);
-    if (await this.#lists.isDenied(entry, by, { uri })) throw this.#lists.notFound(served);
+    const { entry, own: uri } = await this.lists.resource(served, by);
+    if (await this.lists.isDenied(entry, by, { uri })) throw this.lists.notFound(served);
     const server = serverOf(entry);
     const others = this.#subscribersOf(server, uri);
     if (others.some((each) => each.client === client && each.served === served)) return {};
     this.#subscriptions.add({ client, served, server, uri });
-    if (others.length === 0) await this.#behind!.request(server, 'resources/subscribe', { uri });
+    if (others.length === 0) await this.behind!.request(server, 'resources/subscribe', { uri });
     return {};
   }
 
@@ -147,7 +141,7 @@ export class Relays {
       const { server, uri } = each;
       this.#subscriptions.delete(each);
       if (this.#subscribersOf(server, uri).length === 0)
-        await this.#behind!.request(server, 'resources/unsubscribe', { uri });
+        await this.behind!.request(server, 'resources/unsubscribe', { uri });
     }
     return {};
   }
@@ -156,15 +150,15 @@ export class Relays {
     const { ref } = params;
     const { entry, own } =
       ref.type === 'ref/prompt'
-        ? this.#lists.prompt(ref.name, by)
-        : await this.#lists.resource(ref.uri, by);
-    if (await this.#lists.isDenied(entry, by)) return { completion: { values: [] } };
+        ? this.lists.prompt(ref.name, by)
+        : await this.lists.resource(ref.uri, by);
+    if (await this.lists.isDenied(entry, by)) return { completion: { values: [] } };
     const asked = {
       ...params,
       ref: ref.type === 'ref/prompt' ? { ...ref, name: own } : { ...ref, uri: own },
     };
     const { signal } = by.request.mcpReq;
-    const request = this.#behind!.request(serverOf(entry), 'completion/complete', asked, signal);
+    const request = this.behind!.request(serverOf(entry), 'completion/complete', asked, signal);
     return (await request) as object;
   }
 
@@ -172,7 +166,7 @@ export class Relays {
   #setLevel(client: Server, level: unknown): object {
     this.#levels.set(client, level as LoggingLevel);
     const wanted = [...this.#levels.values()];
-    this.#behind!.setLogLevel(LEVELS.find((each) => wanted.includes(each))!);
+    this.behind!.setLogLevel(LEVELS.find((each) => wanted.includes(each))!);
     return {};
   }
 
@@ -180,7 +174,7 @@ export class Relays {
     if (method === 'notifications/resources/list_changed') return this.#tell('resources');
     if (method === 'notifications/prompts/list_changed') return this.#tell('prompts');
     if (method === 'notifications/message')
-      return this.#running.log(server, params, (client, level) => {
+      return this.running.log(server, params, (client, level) => {
         const wanted = this.#levels.get(client as Server);
         return wanted === undefined || LEVELS.indexOf(level) >= LEVELS.indexOf(wanted);
       });

@@ -55,15 +55,14 @@ type Named = { readonly name: string };
  * name, or an alias.
  */
 export class ServedTools {
-  readonly #registry: ToolMetadataRegistry;
-  readonly #options: CheckedServerOptions;
   readonly #passes: (entry: ToolEntry) => boolean;
   /** The codec for all names in one revision of the registry. */
   #cachedCodec: { readonly revision: number; readonly codec: NameCodec } | undefined;
 
-  constructor(registry: ToolMetadataRegistry, options: CheckedServerOptions) {
-    this.#registry = registry;
-    this.#options = options;
+  constructor(
+    readonly registry: ToolMetadataRegistry,
+    readonly options: CheckedServerOptions,
+  ) {
     this.#passes = compileFilter(options.filter);
   }
 
@@ -71,7 +70,7 @@ export class ServedTools {
    * Returns the tool with this name or alias if it's served to the caller, even if it isn't listed.
    */
   get(name: string, by: Caller): ToolEntry | undefined {
-    const entry = this.#registry.get(this.#ownName(name));
+    const entry = this.registry.get(this.#ownName(name));
     return entry !== undefined && this.#isServed(entry, by) ? entry : undefined;
   }
 
@@ -80,7 +79,7 @@ export class ServedTools {
    * if you pass no caller.
    */
   offering(offers: string, by?: Caller): readonly ToolEntry[] {
-    return [...this.#registry].filter((entry) => {
+    return [...this.registry].filter((entry) => {
       const mcp = entry.metadata?.['mcp'];
       if (!isPlainObject(mcp) || mcp['offers'] !== offers) return false;
       return by === undefined
@@ -91,20 +90,20 @@ export class ServedTools {
 
   /** Returns the schema of the tool with this name or alias, no matter who may call it. */
   inputSchemaOf(name: string): JsonSchema | undefined {
-    return this.#registry.get(this.#ownName(name))?.inputJsonSchema;
+    return this.registry.get(this.#ownName(name))?.inputJsonSchema;
   }
 
   /** Returns true if the caller finds tools by search. */
   isSearched(by: Caller): boolean {
     let count = 0;
-    for (const entry of this.#registry)
-      if (this.#isServed(entry, by) && ++count > this.#options.maxTools) return true;
+    for (const entry of this.registry)
+      if (this.#isServed(entry, by) && ++count > this.options.maxTools) return true;
     return false;
   }
 
   /** Returns the tools listed for the caller, by name. */
   list(by: Caller): Tool[] {
-    const usable = [...this.#registry].filter(
+    const usable = [...this.registry].filter(
       (entry) => this.#isServed(entry, by) && isAvailable(entry),
     );
     const shown = this.isSearched(by) ? this.#alwaysShown(usable, by) : usable;
@@ -134,7 +133,7 @@ export class ServedTools {
   }
 
   #alwaysShown(usable: readonly ToolEntry[], by: Caller): ToolEntry[] {
-    const included = includedTools(this.#registry, this.#options.include);
+    const included = includedTools(this.registry, this.options.include);
     const isShown = (entry: ToolEntry) =>
       (entry.priority === Priority.CRITICAL || included.has(entry)) &&
       entry.name !== FIND_TOOLS &&
@@ -147,10 +146,10 @@ export class ServedTools {
   }
 
   #codec(): NameCodec | undefined {
-    if (this.#options.names === 'original') return undefined;
-    const { revision } = this.#registry;
+    if (this.options.names === 'original') return undefined;
+    const { revision } = this.registry;
     if (this.#cachedCodec?.revision !== revision) {
-      const entries = [...this.#registry];
+      const entries = [...this.registry];
       const codec = createNameCodec(
         entries.map(({ name }) => name),
         FUNCTION_NAME_RULE,
@@ -172,12 +171,10 @@ export class ServedTools {
 
   /** Returns a caller's `find_tools`, which finds only the tools served to this caller. */
   #finderFor(by: Caller): ToolEntry {
-    const { filter, maxResults, include } = this.#options;
-    const exclude = [...this.#registry]
-      .filter((entry) => !isFor(entry, by))
-      .map(({ name }) => name);
+    const { filter, maxResults, include } = this.options;
+    const exclude = [...this.registry].filter((entry) => !isFor(entry, by)).map(({ name }) => name);
     const options = { name: FIND_TOOLS, filter, exclude, include, maxResults };
-    return entryOf(createToolSearchTool(this.#registry, options));
+    return entryOf(createToolSearchTool(this.registry, options));
   }
 
   #toTool(entry: ToolEntry): Tool {

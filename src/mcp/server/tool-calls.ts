@@ -86,20 +86,16 @@ const ASKED = 'tooldex';
  * protocol). For 2025-protocol clients the SDK asks and sends the request again.
  */
 export class ToolCalls {
-  readonly #options: ToolCallsOptions;
-
-  constructor(options: ToolCallsOptions) {
-    this.#options = options;
-  }
+  constructor(readonly options: ToolCallsOptions) {}
 
   get executor(): ToolExecutor {
-    return this.#options.executor;
+    return this.options.executor;
   }
 
   async call(call: RequestedCall, request: ServerContext): Reply {
     const before = request.mcpReq.requestState<AskedBefore>();
     if (before === undefined) return this.#run(call, request, randomUUID());
-    const { sdk } = this.#options;
+    const { sdk } = this.options;
     const answer = (key: string) => sdk.inputResponse(request.mcpReq.inputResponses, key);
     const one = answer(ASKED);
     const accepted =
@@ -111,7 +107,7 @@ export class ToolCalls {
       );
     if (before.kind !== 'relayed') return this.#afterQuestion(call, request, before, accepted);
     const answers = new Map(before.keys.map((key) => [key, answerOf(answer(key))] as const));
-    const resume = this.#options.running.resume(before.callId, answers, request.mcpReq.signal);
+    const resume = this.options.running.resume(before.callId, answers, request.mcpReq.signal);
     if (resume === undefined)
       return errorResult(
         `${entry.name} is no longer waiting for this answer: the call has ended or is running in another process. Check what the call did before you call the tool again.`,
@@ -126,7 +122,7 @@ export class ToolCalls {
     { kind, callId, pendingId }: Extract<AskedBefore, { pendingId: string }>,
     accepted: Readonly<Record<string, unknown>> | undefined,
   ): Reply {
-    const { executor } = this.#options;
+    const { executor } = this.options;
     const { entry, context } = call;
     const { principal = null, conversationId = null } = context;
     try {
@@ -155,7 +151,7 @@ export class ToolCalls {
     pending: PendingQuestion | undefined,
     accepted: Readonly<Record<string, unknown>> | undefined,
   ): Reply {
-    const { executor } = this.#options;
+    const { executor } = this.options;
     const { entry } = call;
     if (pending === undefined) return errorResult(unansweredText(entry.name));
     if (accepted === undefined) {
@@ -177,7 +173,7 @@ export class ToolCalls {
   }
 
   #run(call: RequestedCall, request: ServerContext, id: string): Reply {
-    const { executor, running } = this.#options;
+    const { executor, running } = this.options;
     const { entry, input, context, client, canAsk } = call;
     const { log, signal } = request.mcpReq;
     const work = (stop: AbortSignal) =>
@@ -201,7 +197,7 @@ export class ToolCalls {
     const stop =
       token === undefined
         ? undefined
-        : relayProgress(this.#options.executor, callId, (told) =>
+        : relayProgress(this.options.executor, callId, (told) =>
             request.mcpReq.notify({
               method: 'notifications/progress',
               params: { progressToken: token, ...told },
@@ -220,7 +216,7 @@ export class ToolCalls {
 
   /** Returns a server's question for the client. What the user wouldn't see in it is marked. */
   #relayed({ server, asked }: RelayedQuestion) {
-    const { inputRequired } = this.#options.sdk;
+    const { inputRequired } = this.options.sdk;
     const message = `${server} asks: ${withMarks(asked.message)}`;
     if (asked['mode'] === 'url')
       return inputRequired.elicitUrl({ message, url: String(asked['url']) });
@@ -250,7 +246,7 @@ export class ToolCalls {
     form: ElicitRequestFormParams,
   ): Promise<InputRequiredResult> {
     const state = { kind, pendingId, callId, ...sameCall(call) };
-    return this.#askAll({ [ASKED]: this.#options.sdk.inputRequired.elicit(form) }, state, request);
+    return this.#askAll({ [ASKED]: this.options.sdk.inputRequired.elicit(form) }, state, request);
   }
 
   async #askAll(
@@ -258,7 +254,7 @@ export class ToolCalls {
     state: AskedBefore,
     request: ServerContext,
   ): Promise<InputRequiredResult> {
-    const { sdk, codec } = this.#options;
+    const { sdk, codec } = this.options;
     return sdk.inputRequired({
       inputRequests,
       requestState: await codec.mint(state, request),

@@ -28,15 +28,11 @@ export function urisIn(server: string, value: unknown): ServerUris {
  * counts.
  */
 export class ResourceOwners {
-  readonly #servers: readonly ServerUris[];
-
-  constructor(servers: readonly ServerUris[]) {
-    this.#servers = servers;
-  }
+  constructor(readonly servers: readonly ServerUris[]) {}
 
   /** The servers that list a URI. */
   listing(uri: string): readonly string[] {
-    return this.#servers.filter(({ uris }) => uris.includes(uri)).map(({ server }) => server);
+    return this.servers.filter(({ uris }) => uris.includes(uri)).map(({ server }) => server);
   }
 
   /** Returns the URI under which a server's resource is served. */
@@ -46,7 +42,7 @@ export class ResourceOwners {
 
   /** Returns the server that a served URI belongs to, and the URI at this server. */
   find(served: string): { readonly server: string; readonly uri: string } | undefined {
-    const named = this.#servers.find(({ server }) => served.startsWith(prefixOf(server)));
+    const named = this.servers.find(({ server }) => served.startsWith(prefixOf(server)));
     if (named !== undefined)
       return { server: named.server, uri: served.slice(prefixOf(named.server).length) };
     const [first, ...others] = this.listing(served);
@@ -59,7 +55,7 @@ export class ResourceOwners {
     const [, scheme, host] =
       /^([a-z][a-z0-9+.-]*:)(\/\/[^/?#{}]+(?![^/?#])|[^/{}][^{}]*)?/i.exec(template) ?? [];
     if (scheme === undefined || host !== undefined) return scheme !== undefined;
-    return !this.#servers.some(
+    return !this.servers.some(
       (other) =>
         other.server !== server &&
         [...other.uris, ...other.templates].some((each) =>
@@ -70,7 +66,7 @@ export class ResourceOwners {
 
   /** Returns messages about the URIs and templates that don't count, by server. */
   problems(): readonly { readonly server: string; readonly message: string }[] {
-    return this.#servers.flatMap(({ server, uris, templates }) => [
+    return this.servers.flatMap(({ server, uris, templates }) => [
       ...uris
         .filter((uri) => this.listing(uri).length > 1)
         .map((uri) => ({
@@ -89,7 +85,7 @@ export class ResourceOwners {
   /** Returns the server with the most specific template, or `undefined` if several are equally specific. */
   #byTemplate(uri: string): string | undefined {
     let best = { literal: 0, servers: new Set<string>() };
-    for (const { server, templates } of this.#servers)
+    for (const { server, templates } of this.servers)
       for (const template of templates) {
         // The SDK's own matching can take seconds for a URI that almost matches.
         const pattern = template.replace(/\{[^{}]*\}/g, '*');
