@@ -1,6 +1,6 @@
-import { describe, expect, it, onTestFinished } from 'vitest';
-import { AccessMode, defineTool, ToolMetadataRegistry } from '../../src/index.js';
-import { createMcpServer } from '../../src/mcp.js';
+import { describe, expect, it } from 'vitest';
+import { rawCall, serverOf } from './server-clients.js';
+import { reading, sampleRegistry } from './server-tools.js';
 import { namesOf, rawTool, listed } from './servers/start.js';
 import { overHttp } from './servers/swapping-server.js';
 
@@ -45,59 +45,23 @@ it('on a 2026-protocol HTTP connection, a tool with an invalid x-mcp-header is r
 });
 
 describe('a served tool with x-mcp-header', () => {
-  async function serving() {
-    const registry = new ToolMetadataRegistry();
-    registry.register(
-      defineTool({
-        name: 'open',
-        description: 'Opens',
-        accessMode: AccessMode.READONLY,
-        executionCategory: 'compute',
-        inputSchema: {
-          type: 'object',
-          properties: { region: { type: 'string', 'x-mcp-header': 'Region' } },
-        },
-        execute: (input) => JSON.stringify(input),
-      }),
+  const serving = () => {
+    const inputSchema = {
+      type: 'object',
+      properties: { region: { type: 'string', 'x-mcp-header': 'Region' } },
+    };
+    return serverOf(
+      {},
+      sampleRegistry(reading('open', (input) => JSON.stringify(input), { inputSchema })),
     );
-    const server = createMcpServer(registry);
-    onTestFinished(() => server.close());
-    return (await server.serveHttp({ port: 0 })).url;
-  }
-
-  const callWith = (url: string, headers: Readonly<Record<string, string>>) =>
-    fetch(url, {
-      method: 'POST',
-      headers: {
-        'content-type': 'application/json',
-        accept: 'application/json, text/event-stream',
-        'mcp-protocol-version': '2026-07-28',
-        'mcp-method': 'tools/call',
-        'mcp-name': 'open',
-        ...headers,
-      },
-      body: JSON.stringify({
-        jsonrpc: '2.0',
-        id: 1,
-        method: 'tools/call',
-        params: {
-          name: 'open',
-          arguments: { region: 'west' },
-          _meta: {
-            'io.modelcontextprotocol/protocolVersion': '2026-07-28',
-            'io.modelcontextprotocol/clientInfo': { name: 'raw', version: '1' },
-            'io.modelcontextprotocol/clientCapabilities': {},
-          },
-        },
-      }),
-    });
+  };
 
   it.each([
     ['is called if the header equals the argument', { 'mcp-param-region': 'west' }, 200],
     ["isn't called without the header", {}, 400],
     ["isn't called if the header differs", { 'mcp-param-region': 'east' }, 400],
   ])('%s', async (_, headers, status) => {
-    const response = await callWith(await serving(), headers);
+    const response = await rawCall(serving(), 'open', { region: 'west' }, { headers });
     const text = await response.text();
     expect([response.status, text.includes('-32020'), text.includes('west')]).toEqual([
       status,
@@ -107,7 +71,8 @@ describe('a served tool with x-mcp-header', () => {
   });
 
   it("is called by this package's client with the header", async () => {
-    const discovery = await listed({ own: { url: await serving() } });
+    const { url } = await serving().serveHttp({ port: 0 });
+    const discovery = await listed({ own: { url } });
     expect(await discovery.callTool('own', 'open', { region: 'wést' }, {})).toMatchObject({
       value: '{"region":"wést"}',
     });

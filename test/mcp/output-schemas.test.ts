@@ -1,6 +1,6 @@
 import { Client, InMemoryTransport } from '@modelcontextprotocol/client';
 import { Client as ClientOfVersion1 } from '@modelcontextprotocol/sdk/client/index.js';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { z } from 'zod';
 import { defineTool, ToolMetadataRegistry } from '../../src/index.js';
 import { createMcpServer } from '../../src/mcp.js';
@@ -101,8 +101,9 @@ const CLIENTS = {
   2: () => new Client({ name: 'test', version: '1.0.0' }),
 };
 
-describe.each([1, 2] as const)('a client of version %s of the MCP SDK', (version) => {
-  it.each(Object.keys(OUTPUTS))('accepts a result whose output schema is a %s', async (name) => {
+it.each([1, 2] as const)(
+  'a client of version %s of the MCP SDK accepts the results of every output schema',
+  async (version) => {
     const server = createMcpServer(registry, {});
     const client = CLIENTS[version]();
     const [here, there] = InMemoryTransport.createLinkedPair();
@@ -111,6 +112,7 @@ describe.each([1, 2] as const)('a client of version %s of the MCP SDK', (version
     await client.connect(here);
     const { tools } = await client.listTools();
     expect(tools).toHaveLength(registry.size);
-    expect((await client.callTool({ name })).structuredContent).toEqual(OUTPUTS[name]![1]);
-  });
-});
+    for (const [name, [, value]] of Object.entries(OUTPUTS))
+      expect((await client.callTool({ name })).structuredContent, name).toEqual(value);
+  },
+);

@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { expect, it } from 'vitest';
 import type { McpFinding } from '../../src/mcp.js';
-import { ATTACKS, type PoisonedTool } from './poisoned-tools.js';
+import { ATTACKS } from './poisoned-tools.js';
 import { Demo, official, rawTool, listed } from './servers/start.js';
 
 const ODD: ReadonlySet<McpFinding['kind']> = new Set([
@@ -25,55 +25,6 @@ async function oddOf(tools: readonly object[], beside: readonly string[] = []) {
     notes: demo.start,
   });
   return oddIn(discovery.findings());
-}
-
-/** Returns the number of reported attacks and of all attacks, by class. Every tool gets a unique name. */
-async function foundIn(
-  sets: Readonly<Record<string, readonly PoisonedTool[]>>,
-): Promise<Readonly<Record<string, readonly [found: number, all: number]>>> {
-  const attacks = Object.entries(sets).flatMap(([name, each]) =>
-    each.map((attack) => ({ ...attack, name })),
-  );
-  const seen = new Set<string>();
-  const named = attacks.map(({ tool, ...rest }, index) => {
-    const own = seen.has(String(tool['name']))
-      ? `${String(tool['name'])}_nr_${index}`
-      : String(tool['name']);
-    seen.add(own);
-    return { ...rest, tool: { ...tool, name: own } };
-  });
-  const odd = await oddOf(
-    named.map(({ tool }) => tool),
-    [...new Set(named.flatMap(({ beside = [] }) => beside))],
-  );
-  // The finding doesn't repeat the hidden characters of a name.
-  const names = new Set(
-    odd
-      .filter(({ kind, server }) => server === 'notes' && kind !== 'look-alike')
-      .map(({ tool }) => tool),
-  );
-  const alike = new Set(
-    odd
-      .filter(({ kind, server }) => server === 'notes' && kind === 'look-alike')
-      .map(({ tool }) => tool),
-  );
-  return Object.fromEntries(
-    Object.keys(sets).map((name) => {
-      const own = named.filter((attack) => attack.name === name);
-      const shown = ({ tool }: (typeof own)[number]) =>
-        JSON.stringify(tool.name.replace(/\p{Default_Ignorable_Code_Point}/gu, ''));
-      return [
-        name,
-        [
-          own.filter(
-            (attack) =>
-              names.has(shown(attack)) || (attack.beside !== undefined && alike.has(shown(attack))),
-          ).length,
-          own.length,
-        ],
-      ];
-    }),
-  );
 }
 
 it('hidden characters and instructions to the model are reported with their location, even in rejected tools', async () => {
@@ -166,16 +117,27 @@ it('at most eight passages per tool are reported, without credentials and line b
   for (const { message } of odd) expect(message).not.toMatch(/[\n\u200b]/);
 });
 
-it('at least 65 % of the published attacks in each class are reported', async () => {
-  const found = await foundIn(ATTACKS);
-  process.stdout.write(
-    `Attacks found: ${Object.entries(found)
-      .map(([name, [some, all]]) => `${name} ${some}/${all}`)
-      .join(', ')}\n`,
-  );
-  expect(Object.entries(found).filter(([, [some, all]]) => some < 0.65 * all)).toEqual([]);
-  expect(Object.values(found).reduce((sum, [, all]) => sum + all, 0)).toBeGreaterThanOrEqual(40);
-});
+it.each(Object.entries(ATTACKS))(
+  'at least 65 of 100 published attacks are reported in the class: %s',
+  async (_, attacks) => {
+    const tools = attacks.map(({ tool }, index) => {
+      const name = String(tool['name']);
+      return { ...tool, name: name === 'do_it' ? `do_it_${index}` : name };
+    });
+    const odd = await oddOf(tools, [...new Set(attacks.flatMap(({ beside = [] }) => beside))]);
+    const found = tools.filter(({ name }, index) => {
+      // The finding doesn't repeat the hidden characters of a name.
+      const shown = JSON.stringify(name.replace(/\p{Default_Ignorable_Code_Point}/gu, ''));
+      return odd.some(
+        ({ kind, server, tool }) =>
+          server === 'notes' &&
+          tool === shown &&
+          (kind !== 'look-alike' || attacks[index]!.beside !== undefined),
+      );
+    });
+    expect(found.length / attacks.length).toBeGreaterThanOrEqual(0.65);
+  },
+);
 
 it('nothing is reported for tools of the official servers', async () => {
   const discovery = await listed({

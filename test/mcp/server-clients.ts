@@ -280,6 +280,60 @@ export const INITIALIZE = {
   },
 };
 
+/** Sends a request as a client would send it, without the SDK. */
+export function post(
+  server: McpToolServer,
+  body: unknown,
+  headers: Record<string, string> = {},
+): Promise<Response> {
+  return server.fetch(
+    new Request(URL_OF_SERVER, {
+      method: 'POST',
+      body: typeof body === 'string' ? body : JSON.stringify(body),
+      headers: {
+        'content-type': 'application/json',
+        accept: 'application/json, text/event-stream',
+        ...headers,
+      },
+    }),
+  );
+}
+
+/** Calls a tool as a 2026-protocol client does. */
+export const rawCall = (
+  server: McpToolServer,
+  name: string,
+  input: object,
+  {
+    headers,
+    ...params
+  }: { readonly headers?: Record<string, string>; [name: string]: unknown } = {},
+): Promise<Response> =>
+  post(
+    server,
+    {
+      jsonrpc: '2.0',
+      id: 7,
+      method: 'tools/call',
+      params: {
+        name,
+        arguments: input,
+        _meta: {
+          'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+          'io.modelcontextprotocol/clientInfo': { name: 'raw', version: '1' },
+          'io.modelcontextprotocol/clientCapabilities': { elicitation: { form: {} } },
+        },
+        ...params,
+      },
+    },
+    {
+      'mcp-protocol-version': '2026-07-28',
+      'mcp-method': 'tools/call',
+      'mcp-name': name,
+      ...headers,
+    },
+  );
+
 /** Returns a server that is closed after the test. */
 export function serverOf(
   options: McpServerOptions = {},

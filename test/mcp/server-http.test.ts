@@ -1,38 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { z } from 'zod';
-import {
-  AccessMode,
-  askUser,
-  defineTool,
-  ToolExecutor,
-  ToolMetadataRegistry,
-} from '../../src/index.js';
+import { askUser, ToolExecutor, ToolMetadataRegistry } from '../../src/index.js';
 import type { McpToolServer } from '../../src/mcp/server/create-mcp-server.js';
 import { ManualClock } from '../../src/testing.js';
-import { INITIALIZE, overHttp, serverOf, textOf } from './server-clients.js';
+import { INITIALIZE, overHttp, post, rawCall, serverOf, textOf } from './server-clients.js';
+import { reading } from './server-tools.js';
 
 const KINDS = ['auto', 'legacy', 'first'] as const;
-const URL_OF_SERVER = 'http://localhost/mcp';
-
-function post(
-  server: McpToolServer,
-  body: unknown,
-  headers: Record<string, string> = {},
-): Promise<Response> {
-  const text = typeof body === 'string' ? body : JSON.stringify(body);
-  return server.fetch(
-    new Request(URL_OF_SERVER, {
-      method: 'POST',
-      body: text,
-      headers: {
-        'content-type': 'application/json',
-        accept: 'application/json, text/event-stream',
-        ...headers,
-      },
-    }),
-  );
-}
-
 async function openSession(server: McpToolServer): Promise<string> {
   const response = await post(server, INITIALIZE);
   expect(response.status).toBe(200);
@@ -72,17 +45,10 @@ it('a request without the right token is rejected in both protocol eras', async 
   for (const kind of KINDS) {
     const client = await overHttp(running.url, kind, {}, { authorization: `Bearer ${token}` });
     expect(textOf(await client.call('say', { text: 'in' }))).toBe('in');
-    for (const headers of [{}, { authorization: 'Bearer correct-horse-batterz' }] as Record<
-      string,
-      string
-    >[])
-      await expect(overHttp(running.url, kind, {}, headers)).rejects.toThrow();
+    for (const wrong of ['', 'Bearer correct-horse-batterz'])
+      await expect(overHttp(running.url, kind, {}, { authorization: wrong })).rejects.toThrow();
   }
-  const refused = await fetch(running.url, {
-    method: 'POST',
-    body: JSON.stringify(INITIALIZE),
-    headers: { 'content-type': 'application/json' },
-  });
+  const refused = await fetch(running.url, { method: 'POST', body: JSON.stringify(INITIALIZE) });
   expect([refused.status, refused.headers.get('www-authenticate')]).toEqual([
     401,
     expect.stringContaining('Bearer'),
@@ -154,31 +120,8 @@ it('requests with huge bodies, invalid JSON, or other content types are rejected
 });
 
 describe('approvals that the client sends back', () => {
-  const meta = (capabilities: object) => ({
-    'io.modelcontextprotocol/protocolVersion': '2026-07-28',
-    'io.modelcontextprotocol/clientInfo': { name: 'raw', version: '1' },
-    'io.modelcontextprotocol/clientCapabilities': capabilities,
-  });
-  async function call(
-    server: McpToolServer,
-    name: string,
-    input: object,
-    more: object = {},
-  ): Promise<Record<string, never>> {
-    const body = {
-      jsonrpc: '2.0',
-      id: 7,
-      method: 'tools/call',
-      params: { name, arguments: input, _meta: meta({ elicitation: { form: {} } }), ...more },
-    };
-    return (await (
-      await post(server, body, {
-        'mcp-protocol-version': '2026-07-28',
-        'mcp-method': 'tools/call',
-        'mcp-name': name,
-      })
-    ).json()) as Record<string, never>;
-  }
+  const call = async (...given: Parameters<typeof rawCall>) =>
+    (await (await rawCall(...given)).json()) as Record<string, never>;
   const yes = { tooldex: { action: 'accept', content: {} } };
 
   it('an approval from the client runs the approved call once and no other call', async () => {
@@ -217,22 +160,11 @@ describe('approvals that the client sends back', () => {
       ).toMatchObject({ result: { isError: true } });
     const { requestState: second } = (await call(server, 'files.write', { path: 'a' }))['result']!;
     principal = 'eve';
-    expect(
-      await call(
-        server,
-        'files.write',
-        { path: 'a' },
-        { requestState: second, inputResponses: yes },
-      ),
-    ).toMatchObject({ error: { code: -32602 } });
-    expect(
-      await call(
-        serverOf(),
-        'files.write',
-        { path: 'a' },
-        { requestState: second, inputResponses: yes },
-      ),
-    ).toMatchObject({ error: { code: -32602 } });
+    const approved = { requestState: second, inputResponses: yes };
+    for (const each of [server, serverOf()])
+      expect(await call(each, 'files.write', { path: 'a' }, approved)).toMatchObject({
+        error: { code: -32602 },
+      });
   });
 
   it("repeating a question doesn't run the tool again, and late answers are rejected", async () => {
@@ -240,15 +172,9 @@ describe('approvals that the client sends back', () => {
     const registry = new ToolMetadataRegistry();
     let runs = 0;
     registry.register(
-      defineTool({
-        name: 'asks',
-        description: 'Asks',
-        inputSchema: z.object({}),
-        accessMode: AccessMode.READONLY,
-        execute: () => {
-          runs += 1;
-          return askUser('Which?', { choices: ['a'], timeoutMs: 1_000 });
-        },
+      reading('asks', () => {
+        runs += 1;
+        return askUser('Which?', { choices: ['a'], timeoutMs: 1_000 });
       }),
     );
     const server = serverOf({ executor: new ToolExecutor({ registry, clock }), clock }, registry);

@@ -1,10 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { z } from 'zod';
-import { AccessMode, defineTool, SafetyPolicy, type ToolContext } from '../../src/index.js';
+import { SafetyPolicy } from '../../src/index.js';
 import type { McpToolServer } from '../../src/mcp/server/create-mcp-server.js';
 import type { McpAuthInfo } from '../../src/mcp/server/server-options.js';
 import { INITIALIZE, overHttp, serverOf, textOf } from './server-clients.js';
-import { sampleRegistry } from './server-tools.js';
+import { reading, sampleRegistry } from './server-tools.js';
 
 const PRINCIPALS = new Map([
   ['token-of-ada', { principal: 'ada', scopes: ['files:write'] }],
@@ -127,21 +126,8 @@ describe('the verify option', () => {
     const registry = sampleRegistry();
     const seen: (string | undefined)[] = [];
     registry.registerAll([
-      defineTool({
-        name: 'whoami',
-        description: 'Who calls',
-        inputSchema: z.object({}),
-        accessMode: AccessMode.READONLY,
-        execute: (_, { principal }: ToolContext) => seen.push(principal),
-      }),
-      defineTool({
-        name: 'upload',
-        description: 'Uploads',
-        inputSchema: z.object({}),
-        accessMode: AccessMode.READONLY,
-        auth: { required: true, scopes: ['files:write'] },
-        execute: () => 'uploaded',
-      }),
+      reading('whoami', (_, { principal }) => seen.push(principal)),
+      reading('upload', () => 'uploaded', { auth: { required: true, scopes: ['files:write'] } }),
     ]);
     const { url } = await serverOf(
       { verify, policy: new SafetyPolicy({ registry }) },
@@ -223,19 +209,9 @@ describe('the verify option', () => {
   });
 
   it('the principal from verify overrides the principal from a shared context', async () => {
-    const registry = sampleRegistry();
-    registry.register(
-      defineTool({
-        name: 'whoami',
-        description: 'Who calls',
-        inputSchema: z.object({}),
-        accessMode: AccessMode.READONLY,
-        execute: (_, { principal }: ToolContext) => principal,
-      }),
-    );
     const { url } = await serverOf(
       { verify, context: { principal: 'service', persona: 'helper' } },
-      registry,
+      sampleRegistry(reading('whoami', (_, { principal }) => principal)),
     ).serveHttp({ port: 0 });
     const client = await overHttp(url, 'auto', {}, { authorization: 'Bearer token-of-eve' });
     expect(textOf(await client.call('whoami'))).toBe('eve');
