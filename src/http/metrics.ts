@@ -67,7 +67,7 @@ export function metricsOf(
   ];
   if (waiting !== undefined)
     lines.push(
-      '# HELP tooldex_pending_calls The calls that are waiting for a person.',
+      '# HELP tooldex_pending_calls The calls that are waiting for a person, counted up to 100.',
       '# TYPE tooldex_pending_calls gauge',
       `tooldex_pending_calls ${waiting}`,
     );

@@ -1,5 +1,4 @@
 import type { CapabilityRegistry } from '../capability/capability-registry.js';
-import type { CapabilityTool } from '../capability/state/capability-items.js';
 import type { Clock } from '../core/clock.js';
 import { randomUUID } from '../core/crypto.js';
 import { digestOf } from '../core/plain-data.js';
@@ -12,14 +11,12 @@ import { OperatorDesk } from '../safety/operator-desk.js';
 import { readOutcome } from '../safety/read-outcome.js';
 import { readTimeline } from '../safety/timeline.js';
 import { countBy } from './facets.js';
+import { MOST_COUNTED } from './values-on.js';
 import type { Findings } from './findings.js';
-import { FirstSeen } from './first-seen.js';
 import type { OperatorSettings } from './operator-options.js';
 import { CallTotals, metricsOf } from './metrics.js';
 import { DAY_MS, HOUR_MS, overviewOf } from './overview.js';
 
-/** Maximum number of waiting calls that are counted. */
-const MOST_COUNTED = 1_000;
 /** Maximum number of changes to tools that are remembered. */
 const MOST_CHANGES = 100;
 
@@ -31,8 +28,13 @@ interface ToolChange {
   readonly at: number;
 }
 
+/** What a token allows beside viewing. */
+export type Allowed = Readonly<Record<'approve' | 'run', boolean>>;
+
 /** The response of `/overview`. */
-export type Overview = Awaited<ReturnType<OperatorRoom['overview']>>;
+export type Overview = Awaited<ReturnType<OperatorRoom['overview']>> & {
+  readonly allowed: Allowed;
+};
 
 /** The response of `/run`. */
 export interface Tried {
@@ -51,7 +53,6 @@ export class OperatorRoom {
   readonly #capabilities: CapabilityRegistry;
   readonly #findings: Findings;
   readonly #clock: Clock;
-  readonly #firstSeen: FirstSeen;
   readonly #changed: ToolChange[] = [];
   readonly #totals = new CallTotals();
 
@@ -67,8 +68,6 @@ export class OperatorRoom {
     this.#capabilities = capabilities;
     this.#findings = findings;
     this.#clock = clock;
-    this.#firstSeen = new FirstSeen(store, clock);
-    void this.#firstSeen.note(capabilities.tools());
     capabilities.onChange((change) => this.#noteChange(change));
   }
 
@@ -130,12 +129,6 @@ export class OperatorRoom {
     };
   }
 
-  /** Returns how a tool's definition has changed since it was first seen. */
-  async history(name: string, persona: string | undefined) {
-    const tool = this.#capabilities.tool(name, persona);
-    return (tool && (await this.#firstSeen.historyOf(tool))) ?? { first_seen: null, changes: [] };
-  }
-
   /**
    * Runs a tool in the operator's name. A call that had to wait runs, once, when it's tried again
    * with its id.
@@ -188,9 +181,6 @@ export class OperatorRoom {
         if (kind === 'tool')
           this.#changed.unshift({ name, persona: owner, change, at: this.#clock.now() });
     this.#changed.length = Math.min(this.#changed.length, MOST_CHANGES);
-    const isNew = (tool: CapabilityTool) =>
-      added.some(({ name, owner }) => name === tool.name && owner === tool.owner);
-    void this.#firstSeen.note(this.#capabilities.tools().filter(isNew));
   }
 }
 

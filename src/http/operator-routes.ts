@@ -18,7 +18,7 @@ interface Asked<Fields extends QueryFields, Body extends z.ZodType> {
   /** The operator's name, which is recorded with actions. */
   readonly operator: string;
   readonly can: (role: Role) => boolean;
-  /** The value of `:id` or `:name` in the path. */
+  /** The value of `:id` in the path. */
   readonly id: string;
   readonly query: z.output<z.ZodObject<Fields>>;
   readonly body: z.output<Body>;
@@ -158,15 +158,9 @@ export const OPERATOR_ROUTES: readonly OperatorRoute[] = [
   ),
   route(
     ['get', '/overview', 'view'],
-    'Summarizes the last hour: calls, failing and slow tools, and changed definitions.',
+    'Summarizes the last hour: calls, failing and slow tools, and changed definitions. `waiting` counts up to 100 calls, and `cost` is what calls count against cost budgets.',
     {},
-    ({ room }) => room.overview(),
-  ),
-  route(
-    ['get', '/definitions/:name', 'view'],
-    "Returns how a tool's definition has changed since it was first seen.",
-    { query: { persona: text() } },
-    ({ room, id, query }) => room.history(id, query.persona),
+    async ({ room, can }) => ({ ...allowedTo(can), ...(await room.overview()) }),
   ),
   route(
     ['post', '/run', 'run'],
@@ -199,7 +193,7 @@ export function addOperatorRoutes(app: Hono<Env>, room: OperatorRoom): void {
         room,
         can,
         operator: context.get('operator') ?? '',
-        id: context.req.param('id') ?? context.req.param('name') ?? '',
+        id: context.req.param('id') ?? '',
         query: readQuery(query, searchOf(context.req.url)),
         body: body && (await bodyOf(context, body)),
       });

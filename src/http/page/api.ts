@@ -33,7 +33,6 @@ export interface DetailedTool extends Tool {
   readonly persona_allowlist: readonly string[] | null;
   readonly requires_flags: RequiredFlags | null;
   readonly auth_status: ToolWire['auth'];
-  readonly derived_sets: readonly string[];
   readonly shown_to_models: readonly {
     readonly level: string;
     readonly tokens: number;

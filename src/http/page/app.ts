@@ -1,7 +1,7 @@
 import { html, render } from 'htm/preact';
 import { useState } from 'preact/hooks';
 import type { FindingWire } from '../findings.js';
-import type { Overview } from '../operator-room.js';
+import type { Allowed, Overview } from '../operator-room.js';
 import {
   hasToken,
   keepToken,
@@ -13,7 +13,7 @@ import {
   type Tool,
 } from './api.js';
 import { ActionsView, CallsView, loading, OverviewView } from './operator-views.js';
-import { number } from './parts.js';
+import { number, waitingCount } from './parts.js';
 import {
   currentRoute,
   hrefOf,
@@ -100,7 +100,6 @@ function Catalogue({ health: { revision, personas }, isLost }: CatalogueProps) {
   const version = `${revision} ${isLost} ${Math.floor(Date.now() / LISTS_MS)}`;
   const lists = useLists(version);
   const overview = useJson<Overview>('overview');
-  const hasCalls = overview.answer !== undefined;
   document.title = `${parameters.get('open') ?? titled(view)} – tooldex`;
   return html`
     <header class="bar">
@@ -115,7 +114,7 @@ function Catalogue({ health: { revision, personas }, isLost }: CatalogueProps) {
     </header>
     ${
       view === 'tools'
-        ? html`<${Tools} lists=${lists} version=${version} hasCalls=${hasCalls} />`
+        ? html`<${Tools} lists=${lists} version=${version} allowed=${overview.answer?.allowed} />`
         : html`<main class="page" tabindex="-1">
             <div class="page-content">
               <h1 class="hidden">${titled(view)}</h1>
@@ -143,7 +142,7 @@ function listed({ answer, problem }: Lists['skills'], view: View) {
 /** Links to the views. Views of empty lists are left out. */
 function tabs(lists: Lists, overview: Overview | undefined) {
   const { view } = currentRoute();
-  const counts: Partial<Record<View, number | undefined>> = { waiting: overview?.waiting };
+  const counts: Partial<Record<View, number>> = {};
   for (const each of VIEWS) {
     const { searched, total = 0 } = lists[each].answer ?? {};
     counts[each] = searched ?? total;
@@ -157,6 +156,7 @@ function tabs(lists: Lists, overview: Overview | undefined) {
         html`<a class="tab" href=${hrefOf(each)} aria-current=${each === view ? 'page' : undefined}>
           ${titled(each)}
           ${counts[each] !== undefined && html`<span class="count">${number(counts[each])}</span>`}
+          ${each === 'waiting' && overview && html`<span class="count">${waitingCount(overview.waiting)}</span>`}
         </a>`,
     )}
   </nav>`;
@@ -182,11 +182,11 @@ function personaChoice(personas: readonly string[]) {
 interface ToolsProps {
   readonly lists: Lists;
   readonly version: string;
-  readonly hasCalls: boolean;
+  readonly allowed: Allowed | undefined;
 }
 
 /** Shows the filters, the list of tools and the open tool. */
-function Tools({ lists, version, hasCalls }: ToolsProps) {
+function Tools({ lists, version, allowed }: ToolsProps) {
   const { answer, problem } = lists.tools;
   const [isFiltering, setFiltering] = useState(false);
   const { parameters } = currentRoute();
@@ -265,7 +265,7 @@ function Tools({ lists, version, hasCalls }: ToolsProps) {
         name=${open}
         owner=${owner}
         version=${version}
-        hasCalls=${hasCalls}
+        allowed=${allowed}
         skills=${lists.skills.answer?.items}
         jobs=${lists.jobs.answer?.items}
       />`

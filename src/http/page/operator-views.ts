@@ -15,9 +15,13 @@ import {
   Some,
   time,
   useAction,
+  waitingCount,
   type Fact,
 } from './parts.js';
 import { currentRoute, hrefOf, hrefWith } from './route.js';
+
+/** Costs can be fractions of a cent, and sums of fractions have rounding errors. */
+const COST = { maximumSignificantDigits: 6 };
 
 export const loading = (problem: string | undefined) =>
   html`<p class="empty" role="status">${problem ?? 'Loading …'}</p>`;
@@ -40,7 +44,7 @@ export function OverviewView({ answer, error }: Answered<Overview>) {
     <section class="card">
       <h2>
         <a href=${hrefOf('waiting')}
-          >${waiting === 0 ? 'Nothing is waiting for you' : `${number(waiting)} waiting for you`}</a
+          >${waiting === 0 ? 'Nothing is waiting for you' : `${waitingCount(waiting)} waiting for you`}</a
         >
       </h2>
       <${Bars}
@@ -86,7 +90,7 @@ export function OverviewView({ answer, error }: Answered<Overview>) {
       'No calls in the last hour.',
       principals.map(({ name, calls, denied, failed, cost }) => [
         html`<bdi>${name ?? 'unnamed callers'}</bdi>`,
-        `${number(calls)} calls, ${number(denied)} denied, ${number(failed)} failed, cost ${number(cost)}`,
+        `${number(calls)} calls, ${number(denied)} denied, ${number(failed)} failed, ${cost.toLocaleString('en', COST)} counted against cost budgets`,
       ]),
     )}
     ${block(

@@ -1,10 +1,12 @@
 import { html } from 'htm/preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { healthLevelOf } from '../values-on.js';
+import { healthLevelOf, MOST_COUNTED } from '../values-on.js';
 import type { MetricsWire } from '../../capability/wire-types.js';
 import type { Tool } from './api.js';
 
 export const number = (value: number) => value.toLocaleString('en');
+/** Returns the number of waiting calls. The server counts up to a limit. */
+export const waitingCount = (count: number) => `${number(count)}${count < MOST_COUNTED ? '' : '+'}`;
 export const time = (at: number) => new Date(at).toLocaleTimeString();
 
 export function milliseconds(value: number | null): string {
