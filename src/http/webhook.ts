@@ -46,7 +46,6 @@ const MOST_PAUSE_MS = 300_000;
 const TIMEOUT_MS = 5_000;
 /** Milliseconds after which another server takes over a message that a server didn't finish. */
 const LEASE_MS = 30_000;
-const PAGE = 100;
 const SENDING = 'sending';
 const SENT = 'sent';
 
@@ -102,17 +101,14 @@ export class Webhook {
 
   /** Sends all messages that haven't been sent. @returns The failure, if one has to be repeated. */
   async #sendAll(): Promise<string | undefined> {
-    const open = new Set<string>();
-    for (let page: readonly Pending[] | undefined; page?.length !== 0;) {
-      page = await this.#desk.waiting({ limit: PAGE, after: page?.at(-1)?.id });
-      for (const call of page) {
-        if (this.#isClosed) return undefined;
-        const failure = this.#sent.has(call.id) ? undefined : await this.#send(call);
-        if (failure !== undefined) return failure;
-        open.add(call.id);
-      }
+    const open = await this.#desk.waiting({ limit: Infinity });
+    const ids = new Set(open.map(({ id }) => id));
+    this.#sent = new Set([...this.#sent].filter((id) => ids.has(id)));
+    for (const call of open) {
+      if (this.#isClosed) break;
+      const failure = this.#sent.has(call.id) ? undefined : await this.#send(call);
+      if (failure !== undefined) return failure;
     }
-    this.#sent = new Set([...this.#sent].filter((id) => open.has(id)));
     return undefined;
   }
 

@@ -1,7 +1,8 @@
 import { html, render } from 'htm/preact';
 import { useState } from 'preact/hooks';
 import type { FindingWire } from '../findings.js';
-import type { Allowed, Overview } from '../operator-room.js';
+import type { Allowed } from '../operator-room.js';
+import type { Overview } from '../operator-routes.js';
 import {
   hasToken,
   keepToken,

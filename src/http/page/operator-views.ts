@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks';
 import type { RecordedCall } from '../../execution/call-log.js';
 import type { OperatorAction } from '../../safety/calls.js';
 import type { Grant } from '../../safety/grants.js';
-import type { Overview, Wire } from '../operator-room.js';
+import type { Overview, Wire } from '../operator-routes.js';
 import { ask, useJson, type Answered } from './api.js';
 import {
   Bars,

@@ -3,7 +3,8 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import type { MetricsWire, ProviderHealthWire, SampleWire } from '../../capability/wire-types.js';
 import { flagWords } from '../../safety/required-flags.js';
 import type { RecordedCall } from '../../execution/call-log.js';
-import type { Allowed, Tried, Wire } from '../operator-room.js';
+import type { Allowed } from '../operator-room.js';
+import type { Tried, Wire } from '../operator-routes.js';
 import { valuesOn } from '../values-on.js';
 import { ask, useJson, type DetailedTool } from './api.js';
 import { callList } from './operator-views.js';
@@ -36,7 +37,7 @@ interface ToolProps {
   readonly owner: string | null;
   /** Requests the tool again when it changes. */
   readonly version: string;
-  /** What the user's token allows. `undefined` if the server has no views for operators. */
+  /** The actions that the user's token allows. `undefined` if the server has no views for operators. */
   readonly allowed: Allowed | undefined;
   /** All skills and jobs. Some of them use the tool. */
   readonly skills: readonly Work[] | undefined;
