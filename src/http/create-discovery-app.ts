@@ -158,6 +158,8 @@ export function createDiscoveryApp(
   return new CatalogueApp(capabilities, checked).app;
 }
 
+type Served = Context<Env, string>;
+
 /** The checked options, with defaults. */
 type Settings = z.output<typeof discoveryOptions>;
 
@@ -230,7 +232,7 @@ class CatalogueApp {
   }
 
   /** Answers a request about the catalogue, which the same request within a second shares. */
-  async #answerFromCache(route: Route, context: Context<Env>): Promise<Response> {
+  async #answerFromCache(route: Route, context: Served): Promise<Response> {
     const { revision, healthReports } = this.#capabilities;
     const second = Math.floor(this.#settings.clock.now() / 1_000);
     const key = `${revision} ${healthReports} ${second} ${context.req.url}`;
@@ -241,7 +243,7 @@ class CatalogueApp {
     return sendTagged(context, answered);
   }
 
-  async #answer(route: Route, context: Context<Env>): Promise<Response> {
+  async #answer(route: Route, context: Served): Promise<Response> {
     const { role, path } = route;
     const isOn = role === 'view' || this.#room!.canDo(role);
     if (role !== 'view' && !(isOn && context.get('roles').includes(role)))
@@ -251,7 +253,7 @@ class CatalogueApp {
     return sendTagged(context, tagged(answered ?? { done: path.split('/').at(-1) }));
   }
 
-  async #answerOf({ query: parameters, body, answer }: Route, context: Context<Env>) {
+  async #answerOf({ query: parameters, body, answer }: Route, context: Served) {
     const { req } = context;
     const address = { path: req.path, query: searchOf(req.url) };
     const query = readQuery(parameters, address.query);
@@ -272,7 +274,7 @@ class CatalogueApp {
     });
   }
 
-  #streamEvents(context: Context<Env>): Response {
+  #streamEvents(context: Served): Response {
     const { maxListeners, clock } = this.#settings;
     if (this.#listeners >= maxListeners) {
       const message = `${maxListeners} clients are already listening to /events, which is the maximum. Try again later.`;
@@ -323,7 +325,7 @@ const limitBody = bodyLimit({
 });
 
 /** Reads the JSON body of a request. @throws HttpError 400, 413. */
-async function bodyOf(context: Context<Env, string>, schema: z.ZodType): Promise<unknown> {
+async function bodyOf(context: Served, schema: z.ZodType): Promise<unknown> {
   await limitBody(context, () => Promise.resolve());
   const text = await context.req.text();
   try {
