@@ -14,7 +14,7 @@ import {
   type Tool,
 } from './api.js';
 import { ActionsView, CallsView, loading, OverviewView } from './operator-views.js';
-import { number, waitingCount } from './parts.js';
+import { number, pages, waitingCount } from './parts.js';
 import {
   currentRoute,
   hrefOf,
@@ -25,15 +25,13 @@ import {
   type View,
 } from './route.js';
 import { FILTERS, ROW_FIELDS } from './shown-fields.js';
-import { Filters, ToolList } from './tool-list.js';
+import { filters, toolList } from './tool-list.js';
 import { closeTool, OpenTool } from './tool-view.js';
 import { WaitingView } from './waiting-view.js';
 import { findingsView, workView, type Work } from './work-views.js';
 
 /** Milliseconds after which the lists are read again, because health changes without a new revision. */
 const LISTS_MS = 30_000;
-/** Maximum number of tools shown for a search. */
-const FOUND = 200;
 const titled = (view: View) => view.charAt(0).toUpperCase() + view.slice(1);
 
 /** The part of `/health` that the page uses to notice changes. */
@@ -75,13 +73,9 @@ function useLists(version: string) {
   const { parameters } = currentRoute();
   const persona = parameters.get('persona');
   const own = questionOf(new URLSearchParams(persona === null ? {} : { persona }));
+  const tools = `callable=true&facets=true&fields=${ROW_FIELDS}&${questionOf(parameters)}`;
   return {
-    tools: useList<Tool>(
-      'tools',
-      `callable=true&facets=true&fields=${ROW_FIELDS}&${questionOf(parameters)}`,
-      version,
-      parameters.get('q') ? FOUND : Infinity,
-    ),
+    tools: useList<Tool>('tools', tools, version),
     skills: useList<Work>('skills', own, version),
     tasks: useList<Work>('tasks', own, version),
     jobs: useList<Work>('jobs', own, version),
@@ -134,10 +128,12 @@ const OPERATING: Partial<Record<View, (overview: Answered<Overview>) => unknown>
 };
 
 /** Shows skills, tasks, jobs or findings. */
-function listed({ answer, problem }: Lists['skills'], view: View) {
-  if (problem !== '') return html`<p class="problem" role="alert">${problem}</p>`;
+function listed({ answer, error }: Lists['skills'], view: View) {
+  if (error !== undefined) return html`<p class="problem" role="alert">${error.message}</p>`;
   if (answer === undefined) return loading(undefined);
-  return view === 'findings' ? findingsView(answer as List<never>) : workView(answer);
+  return html`
+    ${view === 'findings' ? findingsView(answer as List<never>) : workView(answer)} ${pages(answer)}
+  `;
 }
 
 /** Links to the views. Views of empty lists are left out. */
@@ -188,22 +184,18 @@ interface ToolsProps {
 
 /** Shows the filters, the list of tools and the open tool. */
 function Tools({ lists, version, allowed }: ToolsProps) {
-  const { answer, problem } = lists.tools;
+  const { answer, error } = lists.tools;
   const [isFiltering, setFiltering] = useState(false);
   const { parameters } = currentRoute();
   const [open, owner, query] = ['open', 'owner', 'q'].map((name) => parameters.get(name));
   const isFiltered = FILTERS.some(({ key }) => parameters.has(key));
   const search = ({ target }: Event) =>
     location.replace(hrefWith({ q: (target as HTMLInputElement).value || null }));
-  const items = answer?.items ?? [];
-  const shown =
-    items.length < (answer?.total ?? 0) ? `, the first ${number(items.length)} shown` : '';
-  const counts =
-    answer && `${number(answer.total)} of ${number(answer.searched ?? 0)} tools${shown}`;
+  const counts = answer && `${number(answer.total)} of ${number(answer.searched ?? 0)} tools`;
   return html`<div class=${isFiltering ? 'tools filtering' : 'tools'}>
     <nav class="filters" aria-label="Filters">
       <h2 class="only-narrow">Filters</h2>
-      <${Filters} facets=${answer?.facets} cells=${answer?.cells} />
+      ${filters(answer ?? {})}
       <button type="button" class="primary only-narrow" onClick=${() => setFiltering(false)}>
         Show tools
       </button>
@@ -227,8 +219,8 @@ function Tools({ lists, version, allowed }: ToolsProps) {
           <kbd aria-hidden="true">/</kbd>
         </form>
         <div class="results-head">
-          <p class=${problem === '' ? 'results' : 'results problem'} role="status">
-            ${problem || counts}
+          <p class=${error ? 'results problem' : 'results'} role="status">
+            ${error?.message ?? counts}
           </p>
           <button
             type="button"
@@ -256,7 +248,7 @@ function Tools({ lists, version, allowed }: ToolsProps) {
           ? html`<p class="empty">
               ${query == null && !isFiltered ? 'There are no tools here.' : 'No tool matches. Try other words, or fewer filters.'}
             </p>`
-          : html`<${ToolList} key=${answer?.query} tools=${items} />`
+          : answer && toolList(answer)
       }
     </main>
     ${
@@ -274,24 +266,13 @@ function Tools({ lists, version, allowed }: ToolsProps) {
   </div>`;
 }
 
-const STEPS: Readonly<Record<string, number>> = { ArrowDown: 1, j: 1, ArrowUp: -1, k: -1 };
-
-/**
- * `/` focuses the search field, the arrows, `j` and `k` move through the list, and Escape closes
- * the open tool. Enter opens a tool without extra code, because rows are links.
- */
+/** Focuses the search field on `/`, and closes the open tool on Escape. */
 function onKey(event: KeyboardEvent): void {
-  const { key } = event;
+  const { key, target } = event;
   if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
-  const target = event.target as HTMLElement;
-  const links = [...document.querySelectorAll<HTMLElement>('.row-link')];
-  const at = links.indexOf(target);
-  const isInList = at !== -1 || target === document.body;
   if (key === 'Escape' && currentRoute().parameters.has('open')) closeTool();
-  else if (key === '/' && !target.matches('input, select, textarea'))
+  else if (key === '/' && !(target as HTMLElement).matches('input, select, textarea'))
     document.getElementById('search')?.focus();
-  else if (key in STEPS && (isInList || (target.id === 'search' && key === 'ArrowDown')))
-    links[at + STEPS[key]!]?.focus();
   else return;
   event.preventDefault();
 }

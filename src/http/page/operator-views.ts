@@ -4,7 +4,7 @@ import type { RecordedCall } from '../../execution/call-log.js';
 import type { OperatorAction } from '../../safety/calls.js';
 import type { Grant } from '../../safety/grants.js';
 import type { Overview, Wire } from '../operator-routes.js';
-import { ask, useJson, type Answered } from './api.js';
+import { ask, ROWS, useJson, type Answered } from './api.js';
 import {
   Bars,
   Facts,
@@ -12,7 +12,6 @@ import {
   milliseconds,
   number,
   pre,
-  Some,
   time,
   useAction,
   waitingCount,
@@ -202,8 +201,10 @@ export const timelineLink = (conversation: string | undefined) =>
 /** Lists calls and answers, one in a line. */
 export function callList(items: readonly (CallWire | ActionWire)[]) {
   if (items.length === 0) return html`<p class="muted">No calls.</p>`;
-  const row = (item: CallWire | ActionWire) => ('action' in item ? actionRow(item) : callRow(item));
-  return html`<${Some} kind="calls" label="Calls" items=${items} row=${row} />`;
+  return html`<ol class="calls" aria-label="Calls">
+    ${items.slice(0, ROWS).map((item) => ('action' in item ? actionRow(item) : callRow(item)))}
+    ${items.length > ROWS && html`<li class="muted">The first ${ROWS} are shown. Filter them to see others.</li>`}
+  </ol>`;
 }
 
 /** Shows a call with its error in a line, and its details on demand. */
