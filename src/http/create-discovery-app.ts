@@ -23,7 +23,7 @@ import { lintRulesField, type LintRules } from '../registry/lint/lint-tools.js';
 import { findingsOf, type Findings } from './findings.js';
 import { HttpError, type WireError } from './http-error.js';
 import { openApiOf } from './openapi.js';
-import { PAGE_FILES } from './page-files.js';
+import { PAGE_FILES, type PageFile } from './page-files.js';
 import { operatorField, type OperatorOptions } from './operator-options.js';
 import { OperatorRoom } from './operator-room.js';
 import { OPERATOR_ROUTES } from './operator-routes.js';
@@ -182,21 +182,28 @@ class CatalogueApp {
     this.#room = operator && new OperatorRoom(operator, capabilities, clock);
     const files = page ? PAGE_FILES : [];
     const routes = operator === undefined ? ROUTES : [...ROUTES, ...OPERATOR_ROUTES];
-    this.app.onError((error) => sendError(refusalOf(error)));
+    this.app.onError(sendRefusal);
     this.#addProbes();
     this.#addGuard(files.map(({ path }) => path));
+    this.#addRoutes(routes);
+    const description = tagged(openApiOf(routes, auth !== undefined));
+    this.app.get('/openapi.json', (context) => sendTagged(context, description));
+    this.app.get('/events', (context) => this.#streamEvents(context));
+    for (const file of files) this.#addFile(file);
+    this.app.notFound(({ req }) => refuseUnknown(req, routes));
+  }
+
+  /** Adds routes. The operators' routes, which follow those of the catalogue, aren't cached. */
+  #addRoutes(routes: readonly Route[]): void {
     for (const route of ROUTES)
       this.app.get(route.path, (context) => this.#answerFromCache(route, context));
     for (const route of routes.slice(ROUTES.length))
       this.app.on(route.method, route.path, (context) => this.#answer(route, context));
-    const description = tagged(openApiOf(routes, auth !== undefined));
-    this.app.get('/openapi.json', (context) => sendTagged(context, description));
-    this.app.get('/events', (context) => this.#streamEvents(context));
-    for (const { path, type, body } of files) {
-      const file = taggedText(body);
-      this.app.get(path, (context) => sendTagged(context, file, type));
-    }
-    this.app.notFound(({ req }) => refuseUnknown(req, routes));
+  }
+
+  #addFile({ path, type, body }: PageFile): void {
+    const file = taggedText(body);
+    this.app.get(path, (context) => sendTagged(context, file, type));
   }
 
   /** Adds the routes that need no token. */
@@ -363,6 +370,10 @@ const STATUS_OF: Readonly<Partial<Record<ToolErrorCode, number>>> = {
   INVALID_INPUT: 400,
   STATE_UNAVAILABLE: 503,
 };
+
+function sendRefusal(error: unknown): Response {
+  return sendError(refusalOf(error));
+}
 
 /**
  * Converts an error to an HTTP error. The message of an internal error isn't shown, because it may

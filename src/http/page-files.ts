@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
 /** A file of the page, as a server sends it. */
-interface PageFile {
+export interface PageFile {
   /** The path from the server's root: `/` or `/assets/…`. */
   readonly path: string;
   /** The value of `content-type`. */

@@ -61,7 +61,7 @@ export class Webhook {
   readonly #options: WebhookOptions & { readonly page: string };
   #isClosed = false;
   /** The ids of open calls whose messages have been sent. */
-  #sent = new Set<string>();
+  readonly #sent = new Set<string>();
   #failures = 0;
   #stopTimer: () => void = () => undefined;
   #looking: Promise<void> | undefined;
@@ -103,7 +103,7 @@ export class Webhook {
   async #sendAll(): Promise<string | undefined> {
     const open = await this.#desk.waiting({ limit: Infinity });
     const ids = new Set(open.map(({ id }) => id));
-    this.#sent = new Set([...this.#sent].filter((id) => ids.has(id)));
+    for (const id of this.#sent) if (!ids.has(id)) this.#sent.delete(id);
     for (const call of open) {
       if (this.#isClosed) break;
       const failure = this.#sent.has(call.id) ? undefined : await this.#send(call);

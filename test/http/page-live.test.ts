@@ -102,8 +102,6 @@ describe.skipIf(!browserPresent)('the page while the catalogue changes', () => {
     expect(await rows.allTextContents()).toEqual(['tool_200']);
     await page.getByRole('searchbox').fill('tool_007');
     await page.getByRole('link', { name: 'tool_007', exact: true }).waitFor();
-    await page.getByRole('searchbox').fill('');
-    await page.getByText('1 to 200 of 201').waitFor();
   });
 
   it("shows the results of new calls, which don't change the revision", async () => {
