@@ -1,4 +1,5 @@
 import { Hono, type Context } from 'hono';
+import { bodyLimit } from 'hono/body-limit';
 import { cors } from 'hono/cors';
 import { z } from 'zod';
 import type { CapabilityRegistry } from '../capability/capability-registry.js';
@@ -16,27 +17,29 @@ import {
   ROLES,
   tokenField,
   type NamedToken,
+  type Role,
 } from '../host/request-guard.js';
 import { lintRulesField, type LintRules } from '../registry/lint/lint-tools.js';
 import { findingsOf, type Findings } from './findings.js';
 import { HttpError, type WireError } from './http-error.js';
 import { openApiOf } from './openapi.js';
-import { PAGE_FILES } from './page-files.js';
+import { PAGE_FILES, type PageFile } from './page-files.js';
 import { operatorField, type OperatorOptions } from './operator-options.js';
 import { OperatorRoom } from './operator-room.js';
-import { addOperatorRoutes, OPERATOR_ROUTES, requireRole } from './operator-routes.js';
+import { OPERATOR_ROUTES } from './operator-routes.js';
 import { personasIn } from './personas.js';
 import { readQuery } from './read-query.js';
-import { ROUTES, type Route } from './routes.js';
+import type { Route } from './route.js';
+import { ROUTES } from './routes.js';
 import {
   NO_STORE,
   SECURITY_HEADERS,
   searchOf,
   send,
   sendError,
-  sendJson,
   sendTagged,
   tagged,
+  taggedText,
   type Tagged,
   type Env,
 } from './send.js';
@@ -117,7 +120,8 @@ const discoveryOptions = z.strictObject({
 
 /** Maximum number of requests whose responses are cached for a second. */
 const KEPT_ANSWERS = 32;
-const ALLOW = 'GET, HEAD';
+/** Maximum size of a request body in bytes. */
+const MOST_BYTES = 262_144;
 
 /**
  * A catalogue as a web application. Any server or router that handles web requests can mount it.
@@ -154,6 +158,8 @@ export function createDiscoveryApp(
   return new CatalogueApp(capabilities, checked).app;
 }
 
+type Served = Context<Env, string>;
+
 /** The checked options, with defaults. */
 type Settings = z.output<typeof discoveryOptions>;
 
@@ -163,48 +169,54 @@ class CatalogueApp {
   readonly #capabilities: CapabilityRegistry;
   readonly #settings: Settings;
   readonly #findings: Findings;
+  readonly #room: OperatorRoom | undefined;
   /** Responses are cached for a second, because availability and health can change at any time. */
   readonly #kept = new RecentMap<string, Tagged>(KEPT_ANSWERS);
   #listeners = 0;
 
   constructor(capabilities: CapabilityRegistry, settings: Settings) {
+    const { operator, page, auth, clock } = settings;
     this.#capabilities = capabilities;
     this.#settings = settings;
     this.#findings = findingsOf(capabilities, settings.lintRules);
-    const { operator, page, auth, clock } = settings;
+    this.#room = operator && new OperatorRoom(operator, capabilities, clock);
     const files = page ? PAGE_FILES : [];
-    const routes = [...ROUTES, ...(operator === undefined ? [] : OPERATOR_ROUTES)];
-    this.app.onError((error) => sendError(refusalOf(error)));
+    const routes = operator === undefined ? ROUTES : [...ROUTES, ...OPERATOR_ROUTES];
+    this.app.onError(sendRefusal);
     this.#addProbes();
-    this.#addGuard(new Set(files.map(({ path }) => path)));
-    for (const route of ROUTES) this.#addRoute(route);
-    if (operator !== undefined)
-      addOperatorRoutes(this.app, new OperatorRoom(operator, capabilities, this.#findings, clock));
-    const description = openApiOf(routes, auth !== undefined);
-    this.app.get('/openapi.json', (context) => sendJson(context, description));
+    this.#addGuard(files.map(({ path }) => path));
+    this.#addRoutes(routes);
+    const description = tagged(openApiOf(routes, auth !== undefined));
+    this.app.get('/openapi.json', (context) => sendTagged(context, description));
     this.app.get('/events', (context) => this.#streamEvents(context));
-    for (const { path, type, body, etag } of files)
-      this.app.get(path, (context) => sendTagged(context, { body, etag }, type));
-    this.app.notFound((context) => refuseUnknown(context, routes));
+    for (const file of files) this.#addFile(file);
+    this.app.notFound(({ req }) => refuseUnknown(req, routes));
+  }
+
+  /** Adds routes. The operators' routes, which follow those of the catalogue, aren't cached. */
+  #addRoutes(routes: readonly Route[]): void {
+    for (const route of ROUTES)
+      this.app.get(route.path, (context) => this.#answerFromCache(route, context));
+    for (const route of routes.slice(ROUTES.length))
+      this.app.on(route.method, route.path, (context) => this.#answer(route, context));
+  }
+
+  #addFile({ path, type, body }: PageFile): void {
+    const file = taggedText(body);
+    this.app.get(path, (context) => sendTagged(context, file, type));
   }
 
   /** Adds the routes that need no token. */
   #addProbes(): void {
-    for (const path of [LIVENESS_PATH, '/livez'])
-      this.app.get(path, (context) => sendJson(context, { status: 'ok' }));
-    this.app.get('/readyz', async (context) => {
-      const { operator } = this.#settings;
-      try {
-        await operator?.store.now();
-        return sendJson(context, { status: 'ok' });
-      } catch {
-        return sendError(notReady());
-      }
-    });
+    for (const path of [LIVENESS_PATH, '/livez', '/readyz'])
+      this.app.get(path, async (context) => {
+        if (path === '/readyz') await this.#settings.operator?.store.now();
+        return sendTagged(context, tagged({ status: 'ok' }));
+      });
   }
 
   /** Lets other origins read, and refuses requests without a valid host, origin or token. */
-  #addGuard(openPaths: ReadonlySet<string>): void {
+  #addGuard(openPaths: readonly string[]): void {
     const { auth, allowedHosts, allowedOrigins, clock } = this.#settings;
     if (allowedOrigins.length > 0) this.app.use(cors({ ...CORS, origin: [...allowedOrigins] }));
     const authenticate =
@@ -213,46 +225,63 @@ class CatalogueApp {
     const guard = createGuard({ allowedHosts, allowedOrigins, authenticate });
     this.app.use(async (context, next) => {
       const { raw, path } = context.req;
-      const admission = await guard(raw, { isOpen: openPaths.has(path) });
+      const admission = await guard(raw, { isOpen: openPaths.includes(path) });
       if (!admission.ok) {
         const { status, code, message, headers } = admission;
         throw new HttpError(status, { code, message }, headers);
       }
-      const { operator, roles = [] } = admission;
-      if (isRead(raw)) requireRole('view', true, operator === undefined || roles.includes('view'));
+      const { operator = '', roles = [] } = admission;
+      if (isRead(raw) && operator !== '' && !roles.includes('view')) throw forbidden('view', true);
       context.set('operator', operator);
       context.set('roles', roles);
       await next();
     });
   }
 
-  #addRoute({ path, query: parameters, answer }: Route): void {
-    this.app.get(path, (context) => {
-      const address = { path: context.req.path, query: searchOf(context.req.url) };
-      const { revision, healthReports } = this.#capabilities;
-      const second = Math.floor(this.#settings.clock.now() / 1_000);
-      const key = `${revision} ${healthReports} ${second} ${address.path}?${address.query}`;
-      let answered = this.#kept.get(key);
-      if (answered === undefined) {
-        const query = readQuery(parameters, address.query);
-        const persona = query['persona'] as string | readonly string[] | undefined;
-        answered = tagged(
-          answer({
-            catalogue: this.#capabilities,
-            findings: this.#findings,
-            query,
-            personas: personasIn(this.#capabilities, persona),
-            address,
-            name: context.req.param('name') ?? '',
-          }),
-        );
-        this.#kept.set(key, answered);
-      }
-      return sendTagged(context, answered);
+  /** Answers a request about the catalogue, which the same request within a second shares. */
+  async #answerFromCache(route: Route, context: Served): Promise<Response> {
+    const { revision, healthReports } = this.#capabilities;
+    const second = Math.floor(this.#settings.clock.now() / 1_000);
+    const key = `${revision} ${healthReports} ${second} ${context.req.url}`;
+    const kept = this.#kept.get(key);
+    if (kept !== undefined) return sendTagged(context, kept);
+    const answered = tagged(await this.#answerOf(route, context));
+    this.#kept.set(key, answered);
+    return sendTagged(context, answered);
+  }
+
+  async #answer(route: Route, context: Served): Promise<Response> {
+    const { role, path } = route;
+    const isOn = role === 'view' || this.#room!.canDo(role);
+    if (role !== 'view' && !(isOn && context.get('roles').includes(role)))
+      throw forbidden(role, isOn);
+    const answered = await this.#answerOf(route, context);
+    if (typeof answered === 'string') return send(200, answered, METRICS_HEADERS);
+    return sendTagged(context, tagged(answered ?? { done: path.split('/').at(-1) }));
+  }
+
+  async #answerOf({ query: parameters, body, answer }: Route, context: Served) {
+    const { req } = context;
+    const address = { path: req.path, query: searchOf(req.url) };
+    const query = readQuery(parameters, address.query);
+    const room = this.#room!;
+    const can = (role: Role) => room?.canDo(role) && context.get('roles').includes(role);
+    return answer({
+      catalogue: this.#capabilities,
+      findings: this.#findings,
+      clock: this.#settings.clock,
+      query,
+      personas: personasIn(this.#capabilities, query['persona'] as string | undefined),
+      address,
+      name: req.param('name') ?? req.param('id') ?? '',
+      body: body && (await bodyOf(context, body)),
+      room,
+      operator: context.get('operator'),
+      allowed: { approve: can('approve'), run: can('run') },
     });
   }
 
-  #streamEvents(context: Context<Env>): Response {
+  #streamEvents(context: Served): Response {
     const { maxListeners, clock } = this.#settings;
     if (this.#listeners >= maxListeners) {
       const message = `${maxListeners} clients are already listening to /events, which is the maximum. Try again later.`;
@@ -279,26 +308,56 @@ const EVENT_HEADERS = {
   'content-type': 'text/event-stream; charset=utf-8',
   'x-accel-buffering': 'no',
 };
+const METRICS_HEADERS = {
+  ...NO_STORE,
+  'content-type': 'text/plain; version=0.0.4; charset=utf-8',
+};
 
-function notReady(): HttpError {
-  const message = "The state store isn't responding. Try again later.";
-  return new HttpError(503, { code: 'STATE_UNAVAILABLE', message });
+/** Returns the refusal of a token without a role, or of an action that this server doesn't allow. */
+function forbidden(role: Role, isOn: boolean): HttpError {
+  const flags = role === 'run' ? '--allow-run' : '--allow-approve and --approval-key-file';
+  const message = isOn
+    ? `Expected a token with the role "${role}". Ask the person who runs this server for one.`
+    : `This server doesn't let operators ${role}. Start it with ${flags}.`;
+  return new HttpError(403, { code: 'FORBIDDEN', message });
 }
+
+/** Stops reading a body that is too large. */
+const limitBody = bodyLimit({
+  maxSize: MOST_BYTES,
+  onError: () => {
+    const message = `Expected a body of at most ${MOST_BYTES} bytes.`;
+    throw new HttpError(413, { code: 'BODY_TOO_LARGE', message }, { connection: 'close' });
+  },
+});
+
+/** Reads the JSON body of a request. @throws HttpError 400, 413. */
+async function bodyOf(context: Served, schema: z.ZodType): Promise<unknown> {
+  await limitBody(context, () => Promise.resolve());
+  const text = await context.req.text();
+  try {
+    return checkOptions(schema, JSON.parse(text || '{}'), 'fields of the body');
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+    throw new HttpError(400, { code: 'INVALID_ARGUMENT', message: "The body isn't valid JSON." });
+  }
+}
+
+const isRead = ({ method }: Pick<Request, 'method'>) => method === 'GET' || method === 'HEAD';
 
 /** Refuses a path that doesn't exist, or a method that a path doesn't have. */
-function refuseUnknown({ req }: Context<Env>, routes: readonly { readonly path: string }[]) {
-  if (!isRead(req.raw)) return sendError(readOnly(req.raw));
-  const paths = [...routes.map(({ path }) => path), '/events', '/openapi.json'].join(', ');
-  const message = `Expected one of ${paths}, got ${describeValue(req.path)}.`;
+function refuseUnknown(
+  { method, path }: Context<Env>['req'],
+  routes: readonly Pick<Route, 'path'>[],
+): Response {
+  if (!isRead({ method })) {
+    const message = `Expected GET, HEAD, got ${describeValue(method)}. The catalogue is read-only.`;
+    const allow = 'GET, HEAD';
+    return sendError(new HttpError(405, { code: 'METHOD_NOT_ALLOWED', message }, { allow }));
+  }
+  const paths = [...routes.map((route) => route.path), '/events', '/openapi.json'].join(', ');
+  const message = `Expected one of ${paths}, got ${describeValue(path)}.`;
   return sendError(new HttpError(404, { code: 'NOT_FOUND', message }));
-}
-
-const isRead = ({ method }: Request) => method === 'GET' || method === 'HEAD';
-
-/** Returns the refusal of a method that a path doesn't have. */
-function readOnly({ method }: Request): HttpError {
-  const message = `Expected ${ALLOW}, got ${describeValue(method)}. The catalogue is read-only.`;
-  return new HttpError(405, { code: 'METHOD_NOT_ALLOWED', message }, { allow: ALLOW });
 }
 
 /** The HTTP status for each error that a request can cause. */
@@ -312,17 +371,21 @@ const STATUS_OF: Readonly<Partial<Record<ToolErrorCode, number>>> = {
   STATE_UNAVAILABLE: 503,
 };
 
+function sendRefusal(error: unknown): Response {
+  return sendError(refusalOf(error));
+}
+
 /**
  * Converts an error to an HTTP error. The message of an internal error isn't shown, because it may
  * quote files.
  */
 function refusalOf(error: unknown): HttpError {
   if (error instanceof HttpError) return error;
-  const status = isToolError(error) ? STATUS_OF[error.code] : undefined;
-  if (status !== undefined && isToolError(error)) {
+  const status = isToolError(error) && STATUS_OF[error.code];
+  if (status) {
     const { parameter, expected, found } = error.details as Partial<WireError>;
-    const place = parameter === undefined ? {} : { parameter, expected: expected!, found: found! };
-    return new HttpError(status, { code: error.code, message: error.message, ...place });
+    const { code, message } = error;
+    return new HttpError(status, { code, message, parameter, expected, found });
   }
   const message = "The server couldn't answer this request because of an internal error.";
   return new HttpError(500, { code: 'INTERNAL_ERROR', message });

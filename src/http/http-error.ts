@@ -6,9 +6,9 @@ export interface WireError {
   readonly code: string;
   readonly message: string;
   /** The invalid parameter. */
-  readonly parameter?: string;
-  readonly expected?: string;
-  readonly found?: string;
+  readonly parameter?: string | undefined;
+  readonly expected?: string | undefined;
+  readonly found?: string | undefined;
 }
 
 /** An error response with its status. */

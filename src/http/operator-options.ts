@@ -35,7 +35,7 @@ export const operatorField = z
     approvalKey: approvalKey().optional(),
     allowApprove: z.boolean().default(false),
     executor: withMethods<ToolExecutor>('a ToolExecutor', 'execute').optional(),
-    context: z.custom<unknown>(() => true).optional(),
+    context: z.unknown().optional(),
     onAction: aFunction<NonNullable<OperatorOptions['onAction']>>().optional(),
   } satisfies FieldsOf<OperatorOptions>)
   .optional();

@@ -1,243 +1,248 @@
-import type { Context, Hono } from 'hono';
-import { bodyLimit } from 'hono/body-limit';
 import { z } from 'zod';
-import { checkOptions } from '../core/options.js';
-import type { Role } from '../host/request-guard.js';
-import type { GrantScope } from '../safety/calls.js';
-import { HttpError } from './http-error.js';
-import type { OperatorRoom, Parts } from './operator-room.js';
-import { queryOf, readQuery, type Query, type QueryFields } from './read-query.js';
-import { NO_STORE, searchOf, send, sendJson, type Env } from './send.js';
+import type { CapabilityRegistry } from '../capability/capability-registry.js';
+import { randomUUID } from '../core/crypto.js';
+import { digestOf } from '../core/plain-data.js';
+import { readCallLog, type RecordedCall } from '../execution/call-log.js';
+import { readCallSeries, type SeriesRecord } from '../execution/call-series.js';
+import type { GrantScope, OperatorAction, Pending, ToolOutcome } from '../safety/calls.js';
+import { grantChoices } from '../safety/grants.js';
+import { readOutcome } from '../safety/read-outcome.js';
+import { readTimeline } from '../safety/timeline.js';
+import { countBy } from './facets.js';
+import { metricsOf } from './metrics.js';
+import type { OperatorRoom } from './operator-room.js';
+import { DAY_MS, HOUR_MS, overviewOf } from './overview.js';
+import { snakeCased } from './read-query.js';
+import { change, get, type Asked, type Route } from './route.js';
+import { MOST_COUNTED } from './values-on.js';
 
-/** Maximum size of a request body in bytes. */
-const MOST_BYTES = 262_144;
-
-/** A request from an operator. */
-interface Asked<Fields extends QueryFields, Body extends z.ZodType> {
-  readonly room: OperatorRoom;
-  /** The operator's name, which is recorded with actions. */
-  readonly operator: string;
-  readonly can: (role: Role) => boolean;
-  /** The value of `:id` or `:name` in the path. */
-  readonly id: string;
-  readonly query: z.output<z.ZodObject<Fields>>;
-  readonly body: z.output<Body>;
-}
-
-/** A route for operators, which checks the role, parses, answers and describes requests. */
-interface OperatorRoute {
-  readonly method: 'get' | 'post' | 'delete';
-  /** The path in Hono's syntax. */
-  readonly path: string;
-  readonly role: Role;
-  readonly about: string;
-  readonly query: Query;
-  readonly body: z.ZodType | undefined;
-  readonly answer: (asked: Asked<QueryFields, z.ZodType>) => Promise<object | string>;
-}
-
-function route<Fields extends QueryFields, Body extends z.ZodType = z.ZodNever>(
-  [method, path, role]: [OperatorRoute['method'], string, Role],
-  about: string,
-  { query, body }: { readonly query?: Fields; readonly body?: Body },
-  answer: (asked: Asked<Fields, Body>) => Promise<object | string>,
-): OperatorRoute {
-  const parsed = queryOf(query ?? {}) as Query;
-  return { method, path, role, about, query: parsed, body, answer: answer as never };
-}
-
+const text = () => z.string().optional();
 const digest = z
   .string()
   .describe('The `digest` that the call had in `/pending`. A call that has changed is refused.');
-const allowedTo = (can: (role: Role) => boolean) => ({
-  allowed: { approve: can('approve'), run: can('run') },
-});
 const part = (of: string) => text().describe(`A part of the ${of}, in upper or lower case.`);
-const text = () => z.string().optional();
 const PARTS = {
   tool: part('name of the tool'),
   principal: part('principal'),
   conversation: part('id of the conversation'),
 };
-/** Returns the parts of names under the names that calls have. */
-const partsOf = (query: z.output<z.ZodObject<typeof PARTS>>): Parts => ({
-  toolName: query.tool,
-  principal: query.principal,
-  conversationId: query.conversation,
-});
+const PENDING = {
+  id: text().describe('The id of a call. Returns only this call, if it waits.'),
+  ...PARTS,
+  after: text().describe('The id of the last call on the page before.'),
+  limit: z.int().min(1).max(1_000).default(1_000).describe('The maximum number of calls.'),
+};
 
 /** All routes for operators. */
-export const OPERATOR_ROUTES: readonly OperatorRoute[] = [
-  route(
-    ['get', '/pending', 'view'],
+export const OPERATOR_ROUTES: readonly Route[] = [
+  get(
+    '/pending',
     'Lists the calls that wait for a person, oldest first, and what the token allows.',
-    {
-      query: {
-        id: text().describe('The id of a call. Returns only this call, if it waits.'),
-        ...PARTS,
-        after: text().describe('The id of the last call on the page before.'),
-        limit: z.int().min(1).max(1_000).default(1_000).describe('The maximum number of calls.'),
-      },
-    },
-    async ({ room, query: { id, after, limit, ...parts }, can }) => ({
-      ...allowedTo(can),
-      ...(await room.pending({ id, after, limit, ...partsOf(parts) })),
-    }),
+    PENDING,
+    pendingCalls,
   ),
-  route(
-    ['post', '/pending/:id/approve', 'approve'],
+  change(
+    'post',
+    '/pending/:id/approve',
+    'approve',
     'Approves a call as it was shown, or with other arguments.',
-    { body: z.strictObject({ digest, input: z.unknown().optional() }) },
-    async ({ room, id, operator, body }) => {
-      await room.desk!.approve(id, operator, body);
-      return { done: 'approve' };
-    },
+    z.strictObject({ digest, input: z.unknown().optional() }),
+    ({ room, name, operator, body }) => room.desk!.approve(name, operator, body),
   ),
-  route(
-    ['post', '/pending/:id/deny', 'approve'],
+  change(
+    'post',
+    '/pending/:id/deny',
+    'approve',
     'Denies a call.',
-    { body: z.strictObject({ digest: text() }) },
-    async ({ room, id, operator }) => {
-      await room.desk!.deny(id, operator);
-      return { done: 'deny' };
-    },
+    z.strictObject({ digest: text() }),
+    ({ room, name, operator }) => room.desk!.deny(name, operator),
   ),
-  route(
-    ['post', '/pending/:id/answer', 'approve'],
+  change(
+    'post',
+    '/pending/:id/answer',
+    'approve',
     'Answers a question, or provides the result of manual work.',
-    { body: z.strictObject({ digest, value: z.unknown() }) },
-    async ({ room, id, operator, body }) => {
-      await room.desk!.answer(id, operator, body.value, body);
-      return { done: 'answer' };
-    },
+    z.strictObject({ digest, value: z.unknown() }),
+    ({ room, name, operator, body }) => room.desk!.answer(name, operator, body.value, body),
   ),
-  route(
-    ['post', '/pending/:id/grant', 'approve'],
+  change(
+    'post',
+    '/pending/:id/grant',
+    'approve',
     'Approves a call and further calls like it, within limits.',
-    {
-      body: z.strictObject({
-        digest,
-        input: z.record(z.string(), z.unknown()).optional(),
-        uses: z.number().optional(),
-        until: z.number().optional(),
-      }),
-    },
-    async ({ room, id, operator, body: { digest: shown, ...scope } }) => {
-      await room.desk!.grant(id, operator, scope as GrantScope, { digest: shown });
-      return { done: 'grant' };
+    z.strictObject({
+      digest,
+      input: z.record(z.string(), z.unknown()).optional(),
+      uses: z.number().optional(),
+      until: z.number().optional(),
+    }),
+    async ({ room, name, operator, body: { digest: shown, ...scope } }) => {
+      await room.desk!.grant(name, operator, scope as GrantScope, { digest: shown });
     },
   ),
-  route(
-    ['get', '/grants', 'view'],
+  get(
+    '/grants',
     'Lists active grants, and what the token allows.',
     {},
-    async ({ room, can }) => ({ ...allowedTo(can), ...(await room.grants()) }),
+    async ({ room, allowed }) => {
+      const grants = (await room.desk?.grants()) ?? [];
+      return {
+        allowed,
+        grants: grants.map(({ signature: _, storeIdentity: __, ...grant }) => snakeCase(grant)),
+      };
+    },
   ),
-  route(
-    ['delete', '/grants/:id', 'approve'],
-    'Revokes a grant.',
-    {},
-    async ({ room, id, operator }) => ({ revoked: await room.desk!.revoke(id, operator) }),
-  ),
-  route(['get', '/actions', 'view'], "Lists operators' actions, newest first.", {}, ({ room }) =>
-    room.actions(),
-  ),
-  route(
-    ['get', '/calls', 'view'],
+  change('delete', '/grants/:id', 'approve', 'Revokes a grant.', undefined, async (asked) => ({
+    revoked: await asked.room.desk!.revoke(asked.name, asked.operator),
+  })),
+  get('/actions', "Lists operators' actions, newest first.", {}, async ({ room }) => ({
+    actions: ((await room.desk?.actions()) ?? []).map(snakeCase),
+  })),
+  get(
+    '/calls',
     'Lists recent calls, newest first.',
-    {
-      query: { ...PARTS, status: text() },
+    { ...PARTS, status: text() },
+    async ({ room, query }) => {
+      const { status } = query;
+      const calls = (await readCallLog(room.settings.store)).filter(
+        (call) => (status ?? call.status) === call.status && isMeant(call, query),
+      );
+      return { total: calls.length, calls: calls.map(snakeCase) };
     },
-    ({ room, query: { status, ...parts } }) => room.calls({ status, ...partsOf(parts) } as never),
   ),
-  route(
-    ['get', '/timeline', 'view'],
+  get(
+    '/timeline',
     'Lists what happened in a conversation, oldest first: calls, labels, questions, answers and errors.',
-    { query: { conversation: z.string().describe('The id of the conversation.') } },
-    ({ room, query }) => room.timeline(query.conversation),
-  ),
-  route(
-    ['get', '/overview', 'view'],
-    'Summarizes the last hour: calls, failing and slow tools, and changed definitions.',
-    {},
-    ({ room }) => room.overview(),
-  ),
-  route(
-    ['get', '/definitions/:name', 'view'],
-    "Returns how a tool's definition has changed since it was first seen.",
-    { query: { persona: text() } },
-    ({ room, id, query }) => room.history(id, query.persona),
-  ),
-  route(
-    ['post', '/run', 'run'],
-    "Runs a tool in the operator's name. Send the outcome's `callId` as `id` to run the same call after its approval.",
-    {
-      body: z.strictObject({
-        name: z.string(),
-        input: z.unknown().optional(),
-        id: z
-          .string()
-          .regex(/^try-[\w-]{1,60}$/)
-          .optional(),
-      }),
+    { conversation: z.string().describe('The id of the conversation.') },
+    async ({ room, query }) => {
+      type Item = RecordedCall | OperatorAction;
+      const items = await readTimeline<Item>(room.settings.store, query.conversation);
+      return { timeline: items.map(snakeCase) };
     },
-    ({ room, body, operator }) => room.run(body as { name: string }, operator),
   ),
-  route(['get', '/metrics', 'view'], 'Returns metrics for Prometheus.', {}, ({ room }) =>
-    room.metrics(),
+  get(
+    '/overview',
+    'Summarizes the last hour: calls, failing and slow tools, and changed definitions. `waiting` counts up to 100 calls, and `cost` is what calls count against cost budgets.',
+    {},
+    overview,
   ),
+  change(
+    'post',
+    '/run',
+    'run',
+    "Runs a tool in the operator's name. Send the outcome's `callId` as `id` to run the same call after its approval.",
+    z.strictObject({
+      name: z.string(),
+      input: z.unknown().optional(),
+      id: z
+        .string()
+        .regex(/^try-[\w-]{1,60}$/)
+        .default(() => `try-${randomUUID()}`),
+    }),
+    ({ room, operator, body }) => run(room, operator, body),
+  ),
+  get('/metrics', 'Returns metrics for Prometheus.', {}, async ({ room, catalogue, clock }) => {
+    room.totals.add(await lastHour(room, clock.now()));
+    return metricsOf(catalogue, room.desk && (await countWaiting(room)), room.totals);
+  }),
 ];
 
-/** Adds the routes for operators. Every change requires a token with the route's role. */
-export function addOperatorRoutes(app: Hono<Env>, room: OperatorRoom): void {
-  for (const each of OPERATOR_ROUTES)
-    app.on(each.method.toUpperCase(), each.path, async (context) => {
-      const { role, query, body, answer } = each;
-      const can = (wanted: Role) => room.canDo(wanted) && context.get('roles').includes(wanted);
-      if (role !== 'view') requireRole(role, room.canDo(role), can(role));
-      const answered = await answer({
-        room,
-        can,
-        operator: context.get('operator') ?? '',
-        id: context.req.param('id') ?? context.req.param('name') ?? '',
-        query: readQuery(query, searchOf(context.req.url)),
-        body: body && (await bodyOf(context, body)),
-      });
-      if (typeof answered !== 'string') return sendJson(context, answered);
-      const type = 'text/plain; version=0.0.4; charset=utf-8';
-      return send(200, answered, { ...NO_STORE, 'content-type': type });
-    });
+/** Returns the oldest waiting calls that a request means. */
+async function pendingCalls({ room, catalogue, allowed, query }: Asked<typeof PENDING>) {
+  const { id, after, limit, ...parts } = query;
+  // Only some calls may have the parts, so all calls are read.
+  const most = Object.keys(parts).length > 0 ? Infinity : limit;
+  const calls =
+    id === undefined
+      ? ((await room.desk?.waiting({ after, limit: most })) ?? [])
+      : [(await room.desk?.get(id)) ?? []].flat();
+  const found = calls.filter((call) => isMeant(call, parts)).slice(0, limit);
+  const next = found.length < limit ? null : found.at(-1)!.id;
+  return { allowed, next, pending: found.map((call) => pendingWire(catalogue, call)) };
 }
 
-/** Refuses a token without the role. @throws HttpError 403. */
-export function requireRole(role: Role, isOn: boolean, hasRole: boolean): void {
-  if (hasRole) return;
-  const flags = role === 'run' ? '--allow-run' : '--allow-approve and --approval-key-file';
-  throw new HttpError(403, {
-    code: 'FORBIDDEN',
-    message: isOn
-      ? `Expected a token with the role "${role}". Ask the person who runs this server for one.`
-      : `This server doesn't let operators ${role}. Start it with ${flags}.`,
-  });
+function pendingWire(catalogue: CapabilityRegistry, pending: Pending) {
+  const [tool] = catalogue.tools({ filter: { name: pending.toolName } });
+  const isApproval = tool !== undefined && pending.kind === 'approval';
+  const { storeIdentity: _, ...shown } = { storeIdentity: '', ...pending };
+  return {
+    ...snakeCase(shown),
+    digest: digestOf(pending),
+    grant_choices: isApproval ? grantChoices(tool.entry, pending) : [],
+  };
 }
 
-/** Stops reading a body that is too large. */
-const limitBody = bodyLimit({
-  maxSize: MOST_BYTES,
-  onError: () => {
-    const message = `Expected a body of at most ${MOST_BYTES} bytes.`;
-    throw new HttpError(413, { code: 'BODY_TOO_LARGE', message }, { connection: 'close' });
-  },
-});
+/** The response of `/overview`. */
+export type Overview = Awaited<ReturnType<typeof overview>>;
 
-/** Reads the JSON body of a request. @throws HttpError 400, 413. */
-async function bodyOf(context: Context<Env, string>, schema: z.ZodType): Promise<unknown> {
-  await limitBody(context, () => Promise.resolve());
-  const text = await context.req.text();
-  try {
-    return checkOptions(schema, JSON.parse(text || '{}'), 'fields of the body');
-  } catch (error) {
-    if (!(error instanceof SyntaxError)) throw error;
-    throw new HttpError(400, { code: 'INVALID_ARGUMENT', message: "The body isn't valid JSON." });
-  }
+async function overview({ room, clock, findings, allowed }: Asked) {
+  const now = clock.now();
+  return {
+    allowed,
+    waiting: await countWaiting(room),
+    ...overviewOf(await lastHour(room, now), now),
+    findings: countBy(findings(), ({ finding }) => [finding.severity]),
+    changed_today: room.changed.filter(({ at }) => now - at < DAY_MS),
+  };
+}
+
+/** The response of `/run`. */
+export interface Tried {
+  readonly outcome: ToolOutcome;
+  readonly model_reads: string;
+}
+
+/**
+ * Runs a tool in the operator's name. A call that had to wait runs, once, when it's tried again
+ * with its id.
+ */
+async function run(
+  { settings: { executor, context } }: OperatorRoom,
+  principal: string,
+  { id, name, input = {} }: { id: string; name: string; input?: unknown },
+): Promise<Tried> {
+  const options = { principal, conversationId: id, context };
+  const outcome = await executor!.execute({ id, name, input }, options);
+  const { text: read } = readOutcome(outcome);
+  if (!('pending' in outcome)) return { outcome, model_reads: read };
+  const pending = { ...outcome.pending, storeIdentity: undefined } as never;
+  return { outcome: { ...outcome, pending }, model_reads: read };
+}
+
+/** Returns the counts of the last hour. */
+function lastHour(room: OperatorRoom, now: number): Promise<readonly SeriesRecord[]> {
+  return readCallSeries(room.settings.store, now - HOUR_MS, now);
+}
+
+async function countWaiting({ desk }: OperatorRoom): Promise<number> {
+  return (await desk?.waiting({ limit: MOST_COUNTED }))?.length ?? 0;
+}
+
+/** Returns true if a call's names contain the parts in a request. */
+function isMeant(
+  call: Pick<RecordedCall, 'toolName' | 'principal' | 'conversationId'>,
+  { tool, principal, conversation }: Asked<typeof PARTS>['query'],
+): boolean {
+  const places = [
+    [call.toolName, tool],
+    [call.principal, principal],
+    [call.conversationId, conversation],
+  ];
+  return places.every(([name = '', wanted = '']) =>
+    name.toLowerCase().includes(wanted.toLowerCase()),
+  );
+}
+
+type SnakeCase<Name> = Name extends `${infer First}${infer Rest}`
+  ? `${First extends Lowercase<First> ? First : `_${Lowercase<First>}`}${SnakeCase<Rest>}`
+  : Name;
+
+/** An object with keys in snake_case, like all objects in the HTTP API. */
+export type Wire<T> = { readonly [Name in keyof T as SnakeCase<Name>]: T[Name] };
+
+/** Returns an object with the keys in snake_case and the same values. */
+function snakeCase<T extends object>(fields: T): Wire<T> {
+  return Object.fromEntries(
+    Object.entries(fields).map(([name, value]) => [snakeCased(name), value as unknown]),
+  ) as Wire<T>;
 }

@@ -1,20 +1,15 @@
 import { buildSync } from 'esbuild';
-import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
 /** A file of the page, as a server sends it. */
-interface PageFile {
+export interface PageFile {
   /** The path from the server's root: `/` or `/assets/…`. */
   readonly path: string;
   /** The value of `content-type`. */
   readonly type: string;
   readonly body: string;
-  /** The value of `etag`, including quotes. */
-  readonly etag: string;
 }
-
-const DIGEST_LENGTH = 22;
 
 /**
  * The files of the page that shows a catalogue to users. These files contain no catalogue data, so
@@ -24,20 +19,11 @@ const DIGEST_LENGTH = 22;
  * `tsup.config.ts`), so the package needs neither esbuild nor extra files.
  */
 export const PAGE_FILES: readonly PageFile[] = Object.freeze([
-  pageFile('/', 'text/html; charset=utf-8', textOf('index.html')),
-  pageFile('/assets/app.css', 'text/css; charset=utf-8', textOf('app.css')),
-  pageFile('/assets/app.js', 'text/javascript; charset=utf-8', bundle('app.ts')),
-  pageFile('/assets/icon.svg', 'image/svg+xml', textOf('icon.svg')),
+  { path: '/', type: 'text/html; charset=utf-8', body: textOf('index.html') },
+  { path: '/assets/app.css', type: 'text/css; charset=utf-8', body: textOf('app.css') },
+  { path: '/assets/app.js', type: 'text/javascript; charset=utf-8', body: bundle('app.ts') },
+  { path: '/assets/icon.svg', type: 'image/svg+xml', body: textOf('icon.svg') },
 ]);
-
-function pageFile(path: string, type: string, body: string): PageFile {
-  return Object.freeze({
-    path,
-    type,
-    body,
-    etag: `"${createHash('sha256').update(body).digest('base64url').slice(0, DIGEST_LENGTH)}"`,
-  });
-}
 
 function pathOf(file: string): string {
   return fileURLToPath(new URL(`page/${file}`, import.meta.url));

@@ -15,8 +15,6 @@ import { HttpError } from './http-error.js';
 
 /** The name under which requests refer to shared tools. */
 const SHARED = 'shared';
-/** Maximum number of personas listed in an error. */
-const MOST_NAMED = 10;
 
 /**
  * Returns a request's personas, normalized for comparison. @throws HttpError for an unknown
@@ -30,14 +28,10 @@ export function personasIn(
   const keys = new Set([SHARED, ...existing.map(personaKey)]);
   const found = [...wanted, ...excluded].find((name) => !keys.has(name));
   if (found === undefined) return [...wanted].filter((name) => name !== SHARED);
-  const suggested = suggestNames(found, existing);
-  const named = `The personas are ${existing.slice(0, MOST_NAMED).join(', ')}${existing.length > MOST_NAMED ? ' and others' : ''}.`;
-  const advice =
-    suggested.length > 0
-      ? `Did you mean ${suggested.join(' or ')}?`
-      : existing.length === 0
-        ? 'The catalogue has no personas.'
-        : named;
+  const suggested = suggestNames(found, existing).join(' or ');
+  const advice = suggested
+    ? `Did you mean ${suggested}?`
+    : `The personas are ${existing.join(', ') || SHARED}.`;
   const expected = 'the name of a persona in the catalogue';
   throw new HttpError(404, {
     code: 'PERSONA_NOT_FOUND',

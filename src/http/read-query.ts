@@ -13,8 +13,6 @@ import type { WireField } from './wire-tool.js';
 /** Maximum length of a value. Names, labels and constraints are far shorter. */
 const LONGEST_VALUE = 512;
 const LONGEST_REQUEST = 8_192;
-/** Maximum number of parameters in a request. */
-const MOST_PARAMETERS = 50;
 
 const label = () => z.string().min(1).max(LONGEST_VALUE);
 export const labels = (about: string, value: z.ZodType = label()) =>
@@ -123,10 +121,15 @@ export const FILTERS: readonly Filter[] = [
   { param: 'provider', counts: 'providers', about: 'A service that can answer calls', all: true },
 ];
 
+/** Returns a name in snake_case. */
+export function snakeCased(name: string): string {
+  return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+}
+
 /** The filters by the maximum of an axis. */
 const MAXIMA = AXIS_NAMES.flatMap((name) => {
   const { most, wire }: AxisRow = AXES[name];
-  const param = most?.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+  const param = most && snakeCased(most);
   const about = `The maximum ${wire.replaceAll('_', ' ')}.`;
   return param === undefined
     ? []
@@ -243,8 +246,6 @@ export function readQuery<Fields extends QueryFields>(
     const found = `the parameter ${describeValue(name)}`;
     throw wrongParameter(name, expected, name, expectedGot(expected, found, advice));
   };
-  const [tooMany] = [...texts.keys()].slice(MOST_PARAMETERS);
-  if (tooMany !== undefined) refuseName(tooMany, `at most ${MOST_PARAMETERS} parameters`);
   const entries = [...new Set(texts.keys())].map((name) => {
     if (!names.includes(name))
       refuseName(

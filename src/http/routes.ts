@@ -11,8 +11,9 @@ import { ToolError } from '../core/errors.js';
 import { expectedGot } from '../core/issues.js';
 import { describeValue } from '../core/plain-data.js';
 import { countBy, countFacets } from './facets.js';
-import { SEVERITIES, type Findings } from './findings.js';
+import { SEVERITIES } from './findings.js';
 import { compatibilityFor, mayCall } from './personas.js';
+import { get, type Asked, type Route } from './route.js';
 import {
   HEALTH,
   labels,
@@ -20,51 +21,14 @@ import {
   ONE_PERSONA,
   PAGE,
   PERSONA,
-  queryOf,
   REQUEST,
   TOOL_FILTERS,
   WORK,
   wrongParameter,
-  type Query,
   type QueryFields,
 } from './read-query.js';
 import { conditionsOf, toolKey, toolsOf } from './tools-of.js';
 import { LIST_FIELDS, picked, wireDetail, wireTool } from './wire-tool.js';
-
-/** The parts of a request that determine its response. */
-interface Asked<Fields extends QueryFields = QueryFields> {
-  readonly catalogue: CapabilityRegistry;
-  readonly findings: Findings;
-  readonly query: z.output<z.ZodObject<Fields>>;
-  /**
-   * The requesting personas, normalized for comparison. The list is empty if the request has no
-   * persona.
-   */
-  readonly personas: readonly string[];
-  /** The path and query as the client sent them. The app may be mounted under another path. */
-  readonly address: { readonly path: string; readonly query: string };
-  /** The value of `:name` in the path. */
-  readonly name: string;
-}
-
-/** A route of the catalogue, which parses, answers and describes requests. */
-export interface Route {
-  /** The path in Hono's syntax. */
-  readonly path: string;
-  readonly about: string;
-  readonly query: Query;
-  readonly answer: (asked: Asked) => object;
-}
-
-function route<Fields extends QueryFields>(
-  path: string,
-  about: string,
-  fields: Fields,
-  answer: (asked: Asked<Fields>) => object,
-): Route {
-  const query = queryOf(fields) as unknown as Query;
-  return { path, about, query, answer: answer as unknown as Route['answer'] };
-}
 
 /** Returns the requested page of a list, and facts about the whole list. */
 function pageOf<Item>(items: readonly Item[], asked: Asked<typeof PAGE>) {
@@ -166,7 +130,7 @@ function wireFor({ personas }: Pick<Asked, 'personas'>, tool: CapabilityTool) {
   return wireTool(tool, compatibilityFor(personas, tool.owner, tool.entry.personaAllowlist));
 }
 
-const toolsRoute = route(
+const toolsRoute = get(
   '/tools',
   "Lists tools page by page: shared tools first, then by persona and name. If you pass a persona, the list includes shared tools that the persona's own tools replace. Search results don't include them.",
   TOOL_PAGE,
@@ -193,7 +157,7 @@ const toolsRoute = route(
   },
 );
 
-const toolRoute = route(
+const toolRoute = get(
   '/tools/:name',
   'Returns everything about a tool.',
   ONE_PERSONA,
@@ -232,7 +196,7 @@ function onlyTool(catalogue: CapabilityRegistry, name: string): CapabilityTool |
   return owned[0];
 }
 
-const searchRoute = route(
+const searchRoute = get(
   '/search',
   'Finds the tools that match a request, best first, with matched words and scores. With a persona, finds only tools that it may call.',
   {
@@ -266,7 +230,7 @@ function workRoute<Item extends Work>(
   fields: QueryFields,
   wire: (item: Item) => object,
 ): Route {
-  return route(`/${name}`, about, { ...WORK, ...fields }, (asked) => {
+  return get(`/${name}`, about, { ...WORK, ...fields }, (asked) => {
     const items = asked.catalogue[name](conditionsOf(asked.query)) as readonly Work[];
     const { page, facts } = pageOf(items as readonly Item[], asked);
     const written = page.map((item) => ({
@@ -324,7 +288,7 @@ const jobsRoute = workRoute<CapabilityJob>(
   },
 );
 
-const summaryRoute = route(
+const summaryRoute = get(
   '/summary',
   'Returns all tools, skills, tasks and jobs of a persona, or of everyone, with their health.',
   ONE_PERSONA,
@@ -341,7 +305,7 @@ const summaryRoute = route(
   },
 );
 
-const findingsRoute = route(
+const findingsRoute = get(
   '/findings',
   'Lists things to fix page by page: invalid manifest entries, dangling references, and lint findings. Errors come first.',
   { ...PERSONA, ...PAGE },
@@ -378,7 +342,7 @@ function abandonedIn(tools: readonly CapabilityTool[]) {
   return { calls: sum, tools: found.sort((a, b) => b.calls - a.calls).slice(0, MOST_NAMED) };
 }
 
-const healthRoute = route(
+const healthRoute = get(
   '/health',
   'Reports whether the catalogue is up, how many items it has, how many problems its files and sources have (/findings lists them, together with lint findings), and which tools kept running after their calls had been answered, worst first.',
   {},

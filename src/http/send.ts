@@ -7,7 +7,7 @@ import type { HttpError } from './http-error.js';
 export interface Env {
   Variables: {
     /** The token's name and roles, if the server was started with named tokens. */
-    operator: string | undefined;
+    operator: string;
     roles: readonly Role[];
   };
 }
@@ -41,8 +41,9 @@ export interface Tagged {
 }
 
 /** Serializes content as JSON. */
-export function tagged(content: unknown): Tagged {
-  const body = JSON.stringify(content);
+export const tagged = (content: unknown) => taggedText(JSON.stringify(content));
+
+export function taggedText(body: string): Tagged {
   return { body, etag: `"${hash('sha1', body, 'base64url')}"` };
 }
 
@@ -50,15 +51,7 @@ export function tagged(content: unknown): Tagged {
  * Sends content with an ETag. Clients may cache the response but must revalidate it every time.
  * Unchanged content gets 304.
  */
-export function sendJson(context: Context, content: unknown): Response {
-  return sendTagged(context, tagged(content), JSON_TYPE);
-}
-
-export function sendTagged(
-  context: Context,
-  { body, etag }: Tagged,
-  type: string = JSON_TYPE,
-): Response {
+export function sendTagged(context: Context, { body, etag }: Tagged, type = JSON_TYPE): Response {
   const headers = { 'cache-control': 'private, no-cache', etag };
   // Weak tags also match (RFC 9110, section 13.1.2).
   const tags = context.req.header('if-none-match')?.split(',');

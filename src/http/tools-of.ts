@@ -46,7 +46,6 @@ export function toolsOf(
     ...(Object.keys(filter).length > 0 && { filter }),
   });
   const { requires_approval: needsApproval, health: levels } = query;
-  if (needsApproval === undefined && levels === undefined) return tools;
   return tools.filter(
     ({ entry, health }) =>
       (needsApproval === undefined || requiresApproval(entry) === needsApproval) &&

@@ -17,6 +17,9 @@ export function valuesOn(value: unknown): readonly string[] {
   ];
 }
 
+/** Maximum number of waiting calls that are counted, because each one is read whole. */
+export const MOST_COUNTED = 100;
+
 export const HEALTH_LEVELS = ['good', 'uneven', 'failing', 'no calls'] as const;
 
 /**

@@ -46,7 +46,6 @@ const MOST_PAUSE_MS = 300_000;
 const TIMEOUT_MS = 5_000;
 /** Milliseconds after which another server takes over a message that a server didn't finish. */
 const LEASE_MS = 30_000;
-const PAGE = 100;
 const SENDING = 'sending';
 const SENT = 'sent';
 
@@ -62,7 +61,7 @@ export class Webhook {
   readonly #options: WebhookOptions & { readonly page: string };
   #isClosed = false;
   /** The ids of open calls whose messages have been sent. */
-  #sent = new Set<string>();
+  readonly #sent = new Set<string>();
   #failures = 0;
   #stopTimer: () => void = () => undefined;
   #looking: Promise<void> | undefined;
@@ -102,17 +101,14 @@ export class Webhook {
 
   /** Sends all messages that haven't been sent. @returns The failure, if one has to be repeated. */
   async #sendAll(): Promise<string | undefined> {
-    const open = new Set<string>();
-    for (let page: readonly Pending[] | undefined; page?.length !== 0;) {
-      page = await this.#desk.waiting({ limit: PAGE, after: page?.at(-1)?.id });
-      for (const call of page) {
-        if (this.#isClosed) return undefined;
-        const failure = this.#sent.has(call.id) ? undefined : await this.#send(call);
-        if (failure !== undefined) return failure;
-        open.add(call.id);
-      }
+    const open = await this.#desk.waiting({ limit: Infinity });
+    const ids = new Set(open.map(({ id }) => id));
+    for (const id of this.#sent) if (!ids.has(id)) this.#sent.delete(id);
+    for (const call of open) {
+      if (this.#isClosed) break;
+      const failure = this.#sent.has(call.id) ? undefined : await this.#send(call);
+      if (failure !== undefined) return failure;
     }
-    this.#sent = new Set([...this.#sent].filter((id) => open.has(id)));
     return undefined;
   }
 

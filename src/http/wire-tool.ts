@@ -187,15 +187,6 @@ export function wireDetail(tool: CapabilityTool): Fields {
   };
 }
 
-/** Fields that can change although the author changes nothing. */
-const LIVE = new Set(['health', 'available', 'auth_status', 'compatibility', 'source', 'digest']);
-
-/** Returns the facts that a tool's author declared, and facts derived from them. */
-export function definitionFields(tool: CapabilityTool): Fields {
-  const fields = Object.entries({ ...written(tool, LIST_FIELDS), ...written(tool, DETAIL_FIELDS) });
-  return Object.fromEntries(fields.filter(([name]) => !LIVE.has(name)));
-}
-
 function written(tool: CapabilityTool, fields: readonly WireField[]): Fields {
   return Object.fromEntries(fields.map((field) => [field, valueOf(tool, field)]));
 }

@@ -140,20 +140,11 @@ describe('the operator routes', () => {
     expect([late.status, late.text]).toEqual([409, expect.stringContaining('deny, by ada')]);
   });
 
-  it.each([
-    ['no token', undefined, 401],
-    ['another role', 'viewer', 403],
-    ['a token that may only run', 'runner', 403],
-    ['an expired token', 'old', 401],
-  ])('refuse an approval with %s', async (_what, as, status) => {
-    const { wait, post } = await setup();
-    const { id } = await wait();
-    const { app } = await setup();
-    const answer =
-      as === undefined
-        ? await app.request(`/pending/${id}/approve`, { method: 'POST', body: '{}' })
-        : await post(`/pending/${id}/approve`, as);
-    expect(answer.status).toBe(status);
+  it('refuse an approval without a token, or with an expired token', async () => {
+    const { wait, post, app } = await setup();
+    const path = `/pending/${(await wait()).id}/approve`;
+    expect((await app.request(path, { method: 'POST', body: '{}' })).status).toBe(401);
+    expect((await post(path, 'old')).status).toBe(401);
   });
 
   it('are read-only without tokens, or if the server allows no actions', async () => {
@@ -394,7 +385,6 @@ describe('the operator routes', () => {
   it.each([
     ["a body that isn't JSON", '{', 400],
     ['an unknown field', '{"inputs":1}', 400],
-    ['a body that is too large', JSON.stringify({ input: 'x'.repeat(300_000) }), 413],
   ])('refuse %s', async (_what, body, status) => {
     const { post, wait } = await setup();
     const answer = await post(`/pending/${(await wait()).id}/approve`, 'ada', body);

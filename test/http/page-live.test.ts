@@ -83,6 +83,27 @@ describe.skipIf(!browserPresent)('the page while the catalogue changes', () => {
     await leave(); // The broken connection would fail the test.
   });
 
+  it('shows 200 tools of a long list, links to the next ones, and starts a search on its first page', async () => {
+    const names = Array.from(
+      { length: 201 },
+      (_, index) => `tool_${String(index).padStart(3, '0')}`,
+    );
+    const manifests = new ManifestTree({ 'functions.json': names.map((name) => toolEntry(name)) });
+    const running = await serve(await CapabilityRegistry.load({ root: manifests.root }), {
+      port: 0,
+    });
+    onTestFinished(() => running.close());
+    const page = await open(`${running.url}/`);
+    const rows = page.locator('.row-link');
+    await page.getByText('1 to 200 of 201').waitFor();
+    expect(await rows.count()).toBe(200);
+    await page.getByRole('link', { name: 'Next' }).click();
+    await page.getByText('201 to 201 of 201').waitFor();
+    expect(await rows.allTextContents()).toEqual(['tool_200']);
+    await page.getByRole('searchbox').fill('tool_007');
+    await page.getByRole('link', { name: 'tool_007', exact: true }).waitFor();
+  });
+
   it("shows the results of new calls, which don't change the revision", async () => {
     const server = await FakeCatalogue.start({ tools: [wireTool('first')] });
     onTestFinished(() => server.stop());

@@ -114,9 +114,8 @@ describe.skipIf(!browserPresent)('the tools page', () => {
     await page.keyboard.type('git');
     await shows(page, '2 of 6 tools');
     const [first, second] = await names(page);
-    await page.keyboard.press('ArrowDown');
-    await hasFocus(page, first!);
-    await page.keyboard.press('j');
+    await page.getByRole('link', { name: first!, exact: true }).focus();
+    await page.keyboard.press('Tab');
     await hasFocus(page, second!);
     await page.keyboard.press('Enter');
     await page

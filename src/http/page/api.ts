@@ -1,6 +1,7 @@
 import { useEffect, useState } from 'preact/hooks';
 import type { ToolWire } from '../../capability/wire-types.js';
 import type { RequiredFlags } from '../../safety/required-flags.js';
+import { currentRoute, type View } from './route.js';
 
 /**
  * A tool as the server sends it. The listed fields are the fields that the page's code uses by
@@ -33,7 +34,6 @@ export interface DetailedTool extends Tool {
   readonly persona_allowlist: readonly string[] | null;
   readonly requires_flags: RequiredFlags | null;
   readonly auth_status: ToolWire['auth'];
-  readonly derived_sets: readonly string[];
   readonly shown_to_models: readonly {
     readonly level: string;
     readonly tokens: number;
@@ -43,7 +43,7 @@ export interface DetailedTool extends Tool {
 
 type Counts = Readonly<Record<string, number>>;
 
-/** The part of a list that has been read so far. */
+/** A page of a list. */
 export interface List<Item> {
   readonly items: readonly Item[];
   readonly total: number;
@@ -52,8 +52,6 @@ export interface List<Item> {
   readonly facets?: Readonly<Record<string, Counts>>;
   readonly cells?: Counts;
   readonly severities?: Counts;
-  /** The query that the list answers. */
-  readonly query: string;
 }
 
 const TOKEN = 'tooldex-token';
@@ -109,8 +107,8 @@ const NOT_FOUND = 404;
 
 /** The last answer of an address, and the error if the last request failed. */
 export interface Answered<T> {
-  readonly answer?: T;
-  readonly error?: ApiError;
+  readonly answer?: T | undefined;
+  readonly error?: ApiError | undefined;
 }
 
 /**
@@ -140,35 +138,14 @@ export function useJson<T>(address: string, version = '', isPaused = false) {
   return { ...state, again: () => setRound((last) => last + 1) };
 }
 
-/**
- * Reads a list page by page, up to `most` items. For a new query, shows the first page as soon as
- * it arrives. When the same query is repeated, replaces the list only after all pages have arrived,
- * so that nothing jumps.
- */
-export function useList<Item>(list: string, query: string, version: string, most = Infinity) {
-  const [answer, setAnswer] = useState<List<Item>>();
-  const [problem, setProblem] = useState('');
-  useEffect(() => {
-    let isOver = false;
-    const read = async () => {
-      let whole: List<Item> | undefined;
-      let next: string | null = `${list}?limit=200&${query}`;
-      while (next !== null && (whole?.items.length ?? 0) < most) {
-        const page: List<Item> & Readonly<Record<string, unknown>> = await ask(next);
-        if (isOver) return;
-        const items = [...(whole?.items ?? []), ...(page[list] as Item[])];
-        if (whole === undefined && answer?.query !== query) setAnswer({ ...page, items, query });
-        whole = { ...page, ...whole, next: page.next, items, query };
-        // Only the first page needs the facets.
-        next = page.next && list + /\?.*/.exec(page.next)![0].replace('facets=true', '');
-      }
-      setAnswer(whole);
-      setProblem('');
-    };
-    read().catch((error: Error) => isOver || setProblem(error.message));
-    return () => {
-      isOver = true;
-    };
-  }, [query, version, most]);
-  return { answer, problem };
+/** Number of items on a page of a list. */
+export const ROWS = 200;
+
+/** Reads a list again when `version` changes: the page in the URL, or the first page. */
+export function useList<Item>(list: View, query: string, version: string): Answered<List<Item>> {
+  const { view, parameters } = currentRoute();
+  const offset = (view === list && parameters.get('offset')) || 0;
+  const address = `${list}?limit=${ROWS}&offset=${offset}&${query}`;
+  const { answer, error } = useJson<List<Item>>(address, version, true);
+  return { error, answer: answer && { ...answer, items: answer[list as 'items'] } };
 }

@@ -1,7 +1,8 @@
 import { html, render } from 'htm/preact';
 import { useState } from 'preact/hooks';
 import type { FindingWire } from '../findings.js';
-import type { Overview } from '../operator-room.js';
+import type { Allowed } from '../operator-room.js';
+import type { Overview } from '../operator-routes.js';
 import {
   hasToken,
   keepToken,
@@ -13,7 +14,7 @@ import {
   type Tool,
 } from './api.js';
 import { ActionsView, CallsView, loading, OverviewView } from './operator-views.js';
-import { number } from './parts.js';
+import { number, pages, waitingCount } from './parts.js';
 import {
   currentRoute,
   hrefOf,
@@ -24,15 +25,13 @@ import {
   type View,
 } from './route.js';
 import { FILTERS, ROW_FIELDS } from './shown-fields.js';
-import { Filters, ToolList } from './tool-list.js';
+import { filters, toolList } from './tool-list.js';
 import { closeTool, OpenTool } from './tool-view.js';
 import { WaitingView } from './waiting-view.js';
 import { findingsView, workView, type Work } from './work-views.js';
 
 /** Milliseconds after which the lists are read again, because health changes without a new revision. */
 const LISTS_MS = 30_000;
-/** Maximum number of tools shown for a search. */
-const FOUND = 200;
 const titled = (view: View) => view.charAt(0).toUpperCase() + view.slice(1);
 
 /** The part of `/health` that the page uses to notice changes. */
@@ -74,13 +73,9 @@ function useLists(version: string) {
   const { parameters } = currentRoute();
   const persona = parameters.get('persona');
   const own = questionOf(new URLSearchParams(persona === null ? {} : { persona }));
+  const tools = `callable=true&facets=true&fields=${ROW_FIELDS}&${questionOf(parameters)}`;
   return {
-    tools: useList<Tool>(
-      'tools',
-      `callable=true&facets=true&fields=${ROW_FIELDS}&${questionOf(parameters)}`,
-      version,
-      parameters.get('q') ? FOUND : Infinity,
-    ),
+    tools: useList<Tool>('tools', tools, version),
     skills: useList<Work>('skills', own, version),
     tasks: useList<Work>('tasks', own, version),
     jobs: useList<Work>('jobs', own, version),
@@ -100,7 +95,6 @@ function Catalogue({ health: { revision, personas }, isLost }: CatalogueProps) {
   const version = `${revision} ${isLost} ${Math.floor(Date.now() / LISTS_MS)}`;
   const lists = useLists(version);
   const overview = useJson<Overview>('overview');
-  const hasCalls = overview.answer !== undefined;
   document.title = `${parameters.get('open') ?? titled(view)} – tooldex`;
   return html`
     <header class="bar">
@@ -115,7 +109,7 @@ function Catalogue({ health: { revision, personas }, isLost }: CatalogueProps) {
     </header>
     ${
       view === 'tools'
-        ? html`<${Tools} lists=${lists} version=${version} hasCalls=${hasCalls} />`
+        ? html`<${Tools} lists=${lists} version=${version} allowed=${overview.answer?.allowed} />`
         : html`<main class="page" tabindex="-1">
             <div class="page-content">
               <h1 class="hidden">${titled(view)}</h1>
@@ -134,16 +128,18 @@ const OPERATING: Partial<Record<View, (overview: Answered<Overview>) => unknown>
 };
 
 /** Shows skills, tasks, jobs or findings. */
-function listed({ answer, problem }: Lists['skills'], view: View) {
-  if (problem !== '') return html`<p class="problem" role="alert">${problem}</p>`;
+function listed({ answer, error }: Lists['skills'], view: View) {
+  if (error !== undefined) return html`<p class="problem" role="alert">${error.message}</p>`;
   if (answer === undefined) return loading(undefined);
-  return view === 'findings' ? findingsView(answer as List<never>) : workView(answer);
+  return html`
+    ${view === 'findings' ? findingsView(answer as List<never>) : workView(answer)} ${pages(answer)}
+  `;
 }
 
 /** Links to the views. Views of empty lists are left out. */
 function tabs(lists: Lists, overview: Overview | undefined) {
   const { view } = currentRoute();
-  const counts: Partial<Record<View, number | undefined>> = { waiting: overview?.waiting };
+  const counts: Partial<Record<View, number>> = {};
   for (const each of VIEWS) {
     const { searched, total = 0 } = lists[each].answer ?? {};
     counts[each] = searched ?? total;
@@ -157,6 +153,7 @@ function tabs(lists: Lists, overview: Overview | undefined) {
         html`<a class="tab" href=${hrefOf(each)} aria-current=${each === view ? 'page' : undefined}>
           ${titled(each)}
           ${counts[each] !== undefined && html`<span class="count">${number(counts[each])}</span>`}
+          ${each === 'waiting' && overview && html`<span class="count">${waitingCount(overview.waiting)}</span>`}
         </a>`,
     )}
   </nav>`;
@@ -182,27 +179,23 @@ function personaChoice(personas: readonly string[]) {
 interface ToolsProps {
   readonly lists: Lists;
   readonly version: string;
-  readonly hasCalls: boolean;
+  readonly allowed: Allowed | undefined;
 }
 
 /** Shows the filters, the list of tools and the open tool. */
-function Tools({ lists, version, hasCalls }: ToolsProps) {
-  const { answer, problem } = lists.tools;
+function Tools({ lists, version, allowed }: ToolsProps) {
+  const { answer, error } = lists.tools;
   const [isFiltering, setFiltering] = useState(false);
   const { parameters } = currentRoute();
   const [open, owner, query] = ['open', 'owner', 'q'].map((name) => parameters.get(name));
   const isFiltered = FILTERS.some(({ key }) => parameters.has(key));
   const search = ({ target }: Event) =>
     location.replace(hrefWith({ q: (target as HTMLInputElement).value || null }));
-  const items = answer?.items ?? [];
-  const shown =
-    items.length < (answer?.total ?? 0) ? `, the first ${number(items.length)} shown` : '';
-  const counts =
-    answer && `${number(answer.total)} of ${number(answer.searched ?? 0)} tools${shown}`;
+  const counts = answer && `${number(answer.total)} of ${number(answer.searched ?? 0)} tools`;
   return html`<div class=${isFiltering ? 'tools filtering' : 'tools'}>
     <nav class="filters" aria-label="Filters">
       <h2 class="only-narrow">Filters</h2>
-      <${Filters} facets=${answer?.facets} cells=${answer?.cells} />
+      ${filters(answer ?? {})}
       <button type="button" class="primary only-narrow" onClick=${() => setFiltering(false)}>
         Show tools
       </button>
@@ -226,8 +219,8 @@ function Tools({ lists, version, hasCalls }: ToolsProps) {
           <kbd aria-hidden="true">/</kbd>
         </form>
         <div class="results-head">
-          <p class=${problem === '' ? 'results' : 'results problem'} role="status">
-            ${problem || counts}
+          <p class=${error ? 'results problem' : 'results'} role="status">
+            ${error?.message ?? counts}
           </p>
           <button
             type="button"
@@ -255,7 +248,7 @@ function Tools({ lists, version, hasCalls }: ToolsProps) {
           ? html`<p class="empty">
               ${query == null && !isFiltered ? 'There are no tools here.' : 'No tool matches. Try other words, or fewer filters.'}
             </p>`
-          : html`<${ToolList} key=${answer?.query} tools=${items} />`
+          : answer && toolList(answer)
       }
     </main>
     ${
@@ -265,7 +258,7 @@ function Tools({ lists, version, hasCalls }: ToolsProps) {
         name=${open}
         owner=${owner}
         version=${version}
-        hasCalls=${hasCalls}
+        allowed=${allowed}
         skills=${lists.skills.answer?.items}
         jobs=${lists.jobs.answer?.items}
       />`
@@ -273,24 +266,13 @@ function Tools({ lists, version, hasCalls }: ToolsProps) {
   </div>`;
 }
 
-const STEPS: Readonly<Record<string, number>> = { ArrowDown: 1, j: 1, ArrowUp: -1, k: -1 };
-
-/**
- * `/` focuses the search field, the arrows, `j` and `k` move through the list, and Escape closes
- * the open tool. Enter opens a tool without extra code, because rows are links.
- */
+/** Focuses the search field on `/`, and closes the open tool on Escape. */
 function onKey(event: KeyboardEvent): void {
-  const { key } = event;
+  const { key, target } = event;
   if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
-  const target = event.target as HTMLElement;
-  const links = [...document.querySelectorAll<HTMLElement>('.row-link')];
-  const at = links.indexOf(target);
-  const isInList = at !== -1 || target === document.body;
   if (key === 'Escape' && currentRoute().parameters.has('open')) closeTool();
-  else if (key === '/' && !target.matches('input, select, textarea'))
+  else if (key === '/' && !(target as HTMLElement).matches('input, select, textarea'))
     document.getElementById('search')?.focus();
-  else if (key in STEPS && (isInList || (target.id === 'search' && key === 'ArrowDown')))
-    links[at + STEPS[key]!]?.focus();
   else return;
   event.preventDefault();
 }

@@ -3,8 +3,8 @@ import { useState } from 'preact/hooks';
 import type { RecordedCall } from '../../execution/call-log.js';
 import type { OperatorAction } from '../../safety/calls.js';
 import type { Grant } from '../../safety/grants.js';
-import type { Overview, Wire } from '../operator-room.js';
-import { ask, useJson, type Answered } from './api.js';
+import type { Overview, Wire } from '../operator-routes.js';
+import { ask, ROWS, useJson, type Answered } from './api.js';
 import {
   Bars,
   Facts,
@@ -12,12 +12,15 @@ import {
   milliseconds,
   number,
   pre,
-  Some,
   time,
   useAction,
+  waitingCount,
   type Fact,
 } from './parts.js';
 import { currentRoute, hrefOf, hrefWith } from './route.js';
+
+/** Costs can be fractions of a cent, and sums of fractions have rounding errors. */
+const COST = { maximumSignificantDigits: 6 };
 
 export const loading = (problem: string | undefined) =>
   html`<p class="empty" role="status">${problem ?? 'Loading …'}</p>`;
@@ -40,7 +43,7 @@ export function OverviewView({ answer, error }: Answered<Overview>) {
     <section class="card">
       <h2>
         <a href=${hrefOf('waiting')}
-          >${waiting === 0 ? 'Nothing is waiting for you' : `${number(waiting)} waiting for you`}</a
+          >${waiting === 0 ? 'Nothing is waiting for you' : `${waitingCount(waiting)} waiting for you`}</a
         >
       </h2>
       <${Bars}
@@ -86,7 +89,7 @@ export function OverviewView({ answer, error }: Answered<Overview>) {
       'No calls in the last hour.',
       principals.map(({ name, calls, denied, failed, cost }) => [
         html`<bdi>${name ?? 'unnamed callers'}</bdi>`,
-        `${number(calls)} calls, ${number(denied)} denied, ${number(failed)} failed, cost ${number(cost)}`,
+        `${number(calls)} calls, ${number(denied)} denied, ${number(failed)} failed, ${cost.toLocaleString('en', COST)} counted against cost budgets`,
       ]),
     )}
     ${block(
@@ -198,8 +201,10 @@ export const timelineLink = (conversation: string | undefined) =>
 /** Lists calls and answers, one in a line. */
 export function callList(items: readonly (CallWire | ActionWire)[]) {
   if (items.length === 0) return html`<p class="muted">No calls.</p>`;
-  const row = (item: CallWire | ActionWire) => ('action' in item ? actionRow(item) : callRow(item));
-  return html`<${Some} kind="calls" label="Calls" items=${items} row=${row} />`;
+  return html`<ol class="calls" aria-label="Calls">
+    ${items.slice(0, ROWS).map((item) => ('action' in item ? actionRow(item) : callRow(item)))}
+    ${items.length > ROWS && html`<li class="muted">The first ${ROWS} are shown. Filter them to see others.</li>`}
+  </ol>`;
 }
 
 /** Shows a call with its error in a line, and its details on demand. */

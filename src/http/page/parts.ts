@@ -1,10 +1,13 @@
 import { html } from 'htm/preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { healthLevelOf } from '../values-on.js';
+import { healthLevelOf, MOST_COUNTED } from '../values-on.js';
 import type { MetricsWire } from '../../capability/wire-types.js';
-import type { Tool } from './api.js';
+import { ROWS, type List, type Tool } from './api.js';
+import { currentRoute, hrefWith } from './route.js';
 
 export const number = (value: number) => value.toLocaleString('en');
+/** Returns the number of waiting calls. The server counts up to a limit. */
+export const waitingCount = (count: number) => `${number(count)}${count < MOST_COUNTED ? '' : '+'}`;
 export const time = (at: number) => new Date(at).toLocaleTimeString();
 
 export function milliseconds(value: number | null): string {
@@ -114,31 +117,18 @@ export function Table({ kind, label, heads, rows }: TableProps) {
   </div>`;
 }
 
-interface SomeProps {
-  readonly kind: string;
-  readonly label: string;
-  readonly items: readonly unknown[];
-  /** Returns an item as `li`. */
-  readonly row: (item: never) => unknown;
-}
-
-/** Number of items of a list that are shown at first, and added by "Show more". */
-const ROWS = 200;
-
-/** Shows a list. A button shows more of a long list. */
-export function Some({ kind, label, items, row }: SomeProps) {
-  const [most, setMost] = useState(ROWS);
-  return html`
-    <ol class=${kind} aria-label=${label}>
-      ${items.slice(0, most).map((item) => row(item as never))}
-    </ol>
-    ${
-      items.length > most &&
-      html`<button type="button" class="quiet" onClick=${() => setMost(most + ROWS)}>
-        Show more (${number(items.length - most)} left)
-      </button>`
-    }
-  `;
+/** Links to the other pages of a long list. */
+export function pages({ items, total, next }: List<unknown>) {
+  const offset = Number(currentRoute().parameters.get('offset'));
+  const link = (words: string, at: number) =>
+    html`<a class="quiet" href=${hrefWith({ offset: String(at) })}>${words}</a>`;
+  return html`<nav class="list-bar" aria-label="Pages" hidden=${items.length === total}>
+    <span class="count">
+      ${number(offset + 1)} to ${number(offset + items.length)} of ${number(total)}
+    </span>
+    ${offset > 0 && link('Previous', Math.max(0, offset - ROWS))}
+    ${next !== null && link('Next', offset + ROWS)}
+  </nav>`;
 }
 
 /** Shows a text as it is, or data as JSON. */

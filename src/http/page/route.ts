@@ -24,6 +24,8 @@ export function hrefWith(
   changes: Readonly<Record<string, string | readonly string[] | null>>,
 ): string {
   const { view, parameters } = currentRoute();
+  // Another question starts on its first page.
+  if (!('open' in changes)) parameters.delete('offset');
   for (const [name, value] of Object.entries(changes)) {
     parameters.delete(name);
     for (const each of [value ?? []].flat()) parameters.append(name, each);

@@ -18,6 +18,7 @@ export const FACTS = [
   'requires_consent',
   'requires_approval',
   'safety_level',
+  'derived_sets',
   'default_timeout',
   'auth_scopes',
   'aliases',

@@ -1,16 +1,15 @@
 import { html } from 'htm/preact';
-import { useState } from 'preact/hooks';
 import { AccessMode, DangerLevel } from '../../core/enums.js';
 import { currentRoute, hrefWith } from './route.js';
 import { FILTERS, labelOf, YES_NO, type Filter } from './shown-fields.js';
 import type { List, Tool } from './api.js';
-import { levelMarks, noticeMarks, number, Some, Table } from './parts.js';
+import { levelMarks, noticeMarks, fold, number, pages, Table } from './parts.js';
 
 /** Maximum number of characters of a description in a row. A longer description would never fit. */
 const DESCRIPTION = 240;
 
-/** Shows the list of tools. */
-export function ToolList({ tools }: { readonly tools: readonly Tool[] }) {
+/** Shows a page of the list of tools. */
+export function toolList(list: List<Tool>) {
   return html`<div class="list-place">
     <div class="list">
       <div class="row list-head" aria-hidden="true">
@@ -19,8 +18,11 @@ export function ToolList({ tools }: { readonly tools: readonly Tool[] }) {
           <span>Access</span><span>Danger</span><span>Cost</span><span>Health</span>
         </div>
       </div>
-      <${Some} kind="rows" label="Tools" items=${tools} row=${toolRow} />
+      <ol class="rows" aria-label="Tools">
+        ${list.items.map(toolRow)}
+      </ol>
     </div>
+    ${pages(list)}
   </div>`;
 }
 
@@ -53,13 +55,11 @@ function toolRow(tool: Tool) {
   </li>`;
 }
 
-type Counted = Pick<List<Tool>, 'facets' | 'cells'>;
-
 /**
  * Shows a matrix of access and danger, and all other filters with the number of tools that the server
  * counted for each value.
  */
-export function Filters({ facets = {}, cells = {} }: Counted) {
+export function filters({ facets = {}, cells = {} }: Partial<List<Tool>>) {
   const count = (access: string, danger: string) => cells[`${access} ${danger}`] ?? 0;
   const [modes, levels] = [Object.values(AccessMode), Object.values(DangerLevel)];
   return html`
@@ -72,9 +72,8 @@ export function Filters({ facets = {}, cells = {} }: Counted) {
         ...levels.map((danger) => cellButton(access, danger, count(access, danger))),
       ])}
     />
-    ${FILTERS.filter(({ key }) => !['access_mode', 'danger_level'].includes(key)).map(
-      (filter) =>
-        html`<${Choices} key=${filter.key} filter=${filter} counts=${facets[filter.key] ?? {}} />`,
+    ${FILTERS.filter(({ key }) => !['access_mode', 'danger_level'].includes(key)).map((filter) =>
+      choices(filter, facets[filter.key]),
     )}
   `;
 }
@@ -103,17 +102,12 @@ function cellButton(access: string | null, danger: string | null, count = 0) {
   </button>`;
 }
 
-/** Number of values of a filter that are shown at first, and after a click on More. */
+/** Number of values of a filter that are shown at first, and after a click on the others. */
 const SHOWN = 8;
 const MOST = 200;
 
-interface ChoicesProps {
-  readonly filter: Filter;
-  readonly counts: Readonly<Record<string, number>>;
-}
-
-function Choices({ filter: { key, order }, counts }: ChoicesProps) {
-  const [isExpanded, setExpanded] = useState(false);
+/** Shows the values of a filter, each with its number of tools. */
+function choices({ key, order }: Filter, counts: Readonly<Record<string, number>> = {}) {
   const chosen = currentRoute().parameters.getAll(key);
   const countOf = new Map(Object.entries(counts));
   // Chosen values are shown even if no tool has them, so that people can clear them.
@@ -121,34 +115,24 @@ function Choices({ filter: { key, order }, counts }: ChoicesProps) {
     (a, b) => order.indexOf(a) - order.indexOf(b) || (countOf.get(b) ?? 0) - (countOf.get(a) ?? 0),
   );
   if (values.length === 0) return null;
-  const shown = values.filter(
-    (value, index) => index < (isExpanded ? MOST : SHOWN) || chosen.includes(value),
-  );
-  return html`<fieldset class="axis">
+  const first = new Set([...values.slice(0, SHOWN), ...chosen]);
+  const others = values.slice(0, MOST).filter((value) => !first.has(value));
+  const choice = (value: string) => {
+    const isChosen = chosen.includes(value);
+    const next = isChosen ? chosen.filter((each) => each !== value) : [...chosen, value];
+    return html`<label key=${value} class="choice">
+      <input
+        type="checkbox"
+        checked=${isChosen}
+        onChange=${() => location.assign(hrefWith({ [key]: next }))}
+      />
+      <bdi class="choice-name">${YES_NO[value] ?? value}</bdi>
+      <span class="count">${number(countOf.get(value) ?? 0)}</span>
+    </label>`;
+  };
+  return html`<fieldset key=${key} class="axis">
     <legend>${labelOf(key)}</legend>
-    ${shown.map((value) => {
-      const isChosen = chosen.includes(value);
-      const next = isChosen ? chosen.filter((each) => each !== value) : [...chosen, value];
-      return html`<label key=${value} class="choice">
-        <input
-          type="checkbox"
-          checked=${isChosen}
-          onChange=${() => location.assign(hrefWith({ [key]: next }))}
-        />
-        <bdi class="choice-name">${YES_NO[value] ?? value}</bdi>
-        <span class="count">${number(countOf.get(value) ?? 0)}</span>
-      </label>`;
-    })}
-    ${
-      values.length > SHOWN &&
-      html`<button
-        type="button"
-        class="quiet"
-        aria-expanded=${String(isExpanded)}
-        onClick=${() => setExpanded(!isExpanded)}
-      >
-        ${isExpanded ? 'Fewer' : 'More'}
-      </button>`
-    }
+    ${values.filter((value) => first.has(value)).map(choice)}
+    ${others.length > 0 && fold(`${number(others.length)} more`, others.map(choice))}
   </fieldset>`;
 }

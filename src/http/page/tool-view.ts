@@ -2,9 +2,9 @@ import { html } from 'htm/preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { MetricsWire, ProviderHealthWire, SampleWire } from '../../capability/wire-types.js';
 import { flagWords } from '../../safety/required-flags.js';
-import type { DefinitionHistory } from '../first-seen.js';
 import type { RecordedCall } from '../../execution/call-log.js';
-import type { Tried, Wire } from '../operator-room.js';
+import type { Allowed } from '../operator-room.js';
+import type { Tried, Wire } from '../operator-routes.js';
 import { valuesOn } from '../values-on.js';
 import { ask, useJson, type DetailedTool } from './api.js';
 import { callList } from './operator-views.js';
@@ -24,7 +24,6 @@ import {
 } from './parts.js';
 import { hrefOf, hrefWith } from './route.js';
 import { FACTS, labelOf, YES_NO } from './shown-fields.js';
-import type { Waiting } from './waiting-view.js';
 import type { Work } from './work-views.js';
 
 /** Closes the open tool. The focus returns to the tool's row. */
@@ -38,15 +37,15 @@ interface ToolProps {
   readonly owner: string | null;
   /** Requests the tool again when it changes. */
   readonly version: string;
-  /** True if the server has views for operators. */
-  readonly hasCalls: boolean;
+  /** The actions that the user's token allows. `undefined` if the server has no views for operators. */
+  readonly allowed: Allowed | undefined;
   /** All skills and jobs. Some of them use the tool. */
   readonly skills: readonly Work[] | undefined;
   readonly jobs: readonly Work[] | undefined;
 }
 
 /** Shows the open tool in a panel. */
-export function OpenTool({ name, owner, version, hasCalls, skills = [], jobs = [] }: ToolProps) {
+export function OpenTool({ name, owner, version, allowed, skills = [], jobs = [] }: ToolProps) {
   const address = `${encodeURIComponent(name)}${owner === null ? '' : `?persona=${encodeURIComponent(owner)}`}`;
   const { answer: tool, error } = useJson<DetailedTool>(`tools/${address}`, version);
   const title = useRef<HTMLHeadingElement>(null);
@@ -62,8 +61,7 @@ export function OpenTool({ name, owner, version, hasCalls, skills = [], jobs = [
       </button>
     </div>
     ${error && html`<p class="problem" role="alert">${error.message}</p>`}
-    ${tool && usedBy(tool, skills, jobs)}
-    ${tool && html`<${ToolView} tool=${tool} address=${hasCalls ? address : undefined} />`}
+    ${tool && usedBy(tool, skills, jobs)} ${tool && toolView(tool, allowed)}
   </aside>`;
 }
 
@@ -94,37 +92,15 @@ const section = (heading: string, content: unknown) =>
     ${content}
   </section>`;
 
-/** The fields that put a tool in a derived set. All other sets depend on the access mode. */
-const REASONS: Readonly<Record<string, readonly string[]>> = {
-  dangerous: ['danger_level'],
-  parallelizable: ['access_mode', 'execution_category'],
-  critical: ['priority'],
-  requiringApproval: ['access_mode', 'danger_level', 'requires_consent'],
-};
-
-interface ViewProps {
-  readonly tool: DetailedTool;
-  /**
-   * The tool's name and persona as a part of URLs. `undefined` if the server has no views for
-   * operators.
-   */
-  readonly address: string | undefined;
-}
-
 /** Shows all fields of one tool. */
-function ToolView({ tool, address }: ViewProps) {
+function toolView(tool: DetailedTool, allowed: Allowed | undefined) {
   const parameters = parametersOf(tool.parameters);
-  const reasons = tool.derived_sets.map((set): Fact => [
-    set,
-    (REASONS[set] ?? ['access_mode']).map((field) => `${field} ${String(tool[field])}`),
-  ]);
   return html`
     <div class="marks">${levelMarks(tool)} ${noticeMarks(tool)}</div>
     ${prose(tool.description)} ${section('Health', health(tool))}
-    ${address !== undefined && html`<${RecentCalls} name=${tool.name} />`}
+    ${allowed && html`<${RecentCalls} name=${tool.name} />`}
     ${tool.examples.length > 0 && section('Example requests', tool.examples.map(prose))}
     ${section('Parameters', parameterTable(parameters))}
-    ${section('Derived sets', html`<${Facts} facts=${reasons} />`)}
     ${section(
       'What a model sees',
       tool.shown_to_models.map(({ level, tokens, shown }) =>
@@ -132,7 +108,7 @@ function ToolView({ tool, address }: ViewProps) {
       ),
     )}
     ${section('Metadata', html`<${Facts} facts=${factsOf(tool)} />`)}
-    ${address !== undefined && html`<${ForOperators} name=${tool.name} address=${address} parameters=${parameters} />`}
+    ${allowed?.run && section('Try it', html`<${TryIt} name=${tool.name} parameters=${parameters} />`)}
   `;
 }
 
@@ -249,41 +225,15 @@ function RecentCalls({ name }: { readonly name: string }) {
   return section('Recent calls', callList(own.slice(0, RECENT)));
 }
 
-interface OperatorProps {
+interface TryProps {
   readonly name: string;
-  readonly address: string;
   readonly parameters: readonly Parameter[];
-}
-
-/** Shows an operator how the tool has changed, and a form to try it. */
-function ForOperators({ name, address, parameters }: OperatorProps) {
-  const { answer: history } = useJson<DefinitionHistory>(`definitions/${address}`);
-  const { answer: rights } = useJson<Pick<Waiting, 'allowed'>>('grants');
-  const changes = (history?.changes ?? []).map(({ field, before, now }): Fact => [
-    field,
-    `${JSON.stringify(before)} → ${JSON.stringify(now)}`,
-  ]);
-  return html`
-    ${
-      history?.first_seen != null &&
-      section(
-        `Since it was first seen, ${new Date(history.first_seen).toLocaleDateString()}`,
-        changes.length === 0
-          ? html`<p class="muted">Its definition hasn't changed.</p>`
-          : html`<${Facts} facts=${changes} />`,
-      )
-    }
-    ${
-      rights?.allowed.run === true &&
-      section('Try it', html`<${TryIt} name=${name} parameters=${parameters} />`)
-    }
-  `;
 }
 
 /**
  * Lets an operator type arguments and run a tool with these arguments, under the server's policy.
  */
-function TryIt({ name, parameters }: Omit<OperatorProps, 'address'>) {
+function TryIt({ name, parameters }: TryProps) {
   const [tried, setTried] = useState<Tried>();
   const { act, isBusy, alert } = useAction();
   const run = (event: Event) => {

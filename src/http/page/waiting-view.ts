@@ -2,7 +2,8 @@ import { html } from 'htm/preact';
 import { useState } from 'preact/hooks';
 import type { Pending, PendingApproval, PendingQuestion } from '../../safety/calls.js';
 import type { GrantChoice } from '../../safety/grants.js';
-import type { Wire } from '../operator-room.js';
+import type { Allowed } from '../operator-room.js';
+import type { Wire } from '../operator-routes.js';
 import { ask, useJson } from './api.js';
 import { loading, partFilters, partsIn, stay, timelineLink } from './operator-views.js';
 import { Facts, mark, number, pre, time, useAction, useFocus, type Fact } from './parts.js';
@@ -17,8 +18,8 @@ type PendingWire = Wire<Pending> &
   };
 
 /** The waiting calls, and what the user's token allows. */
-export interface Waiting {
-  readonly allowed: { readonly approve: boolean; readonly run: boolean };
+interface Waiting {
+  readonly allowed: Allowed;
   readonly next: string | null;
   readonly pending: readonly PendingWire[];
 }

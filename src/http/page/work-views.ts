@@ -2,7 +2,7 @@ import { html } from 'htm/preact';
 import type { JobWire, SkillWire, TaskWire } from '../../capability/wire-types.js';
 import type { FindingWire } from '../findings.js';
 import type { List } from './api.js';
-import { Facts, fold, healthWords, number, prose, Some, useFocus, type Fact } from './parts.js';
+import { Facts, fold, healthWords, number, prose, useFocus, type Fact } from './parts.js';
 import { currentRoute, hrefOf } from './route.js';
 
 /** A skill, task or job. Each kind has some of these fields. */
@@ -77,7 +77,9 @@ export function findingsView({ items, severities = {} }: List<FindingWire>) {
       html`<h2 class="findings-title">
           ${title} <span class="count">${number(severities[severity] ?? found.length)}</span>
         </h2>
-        <${Some} kind="findings ${severity}" label=${title} items=${found} row=${findingRow} />`
+        <ol class="findings ${severity}" aria-label=${title}>
+          ${found.map(findingRow)}
+        </ol>`
     );
   });
 }
