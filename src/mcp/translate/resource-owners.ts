@@ -89,9 +89,10 @@ export class ResourceOwners {
       for (const template of templates) {
         // The SDK's own matching can take seconds for a URI that almost matches.
         const pattern = template.replace(/\{[^{}]*\}/g, '*');
-        if (!matchesPattern(pattern, uri) || !this.counts(server, template)) continue;
-        // Of two equal lengths, `{id}` is more specific than `{+rest}`, which also matches slashes.
+        // Unlike `{+rest}`, `{id}` matches no slash, and is more specific if the lengths are equal.
         const isWide = /\{[^\w]/.test(template);
+        if (!isWide && uri.split('/').length !== pattern.split('/').length) continue;
+        if (!matchesPattern(pattern, uri) || !this.counts(server, template)) continue;
         const literal = pattern.replaceAll('*', '').length + (isWide ? 0 : 0.5);
         if (literal > best.literal) best = { literal, servers: new Set([server]) };
         else if (literal === best.literal) best.servers.add(server);
