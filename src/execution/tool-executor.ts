@@ -37,7 +37,6 @@ import {
   assertUsable,
   CallJudge,
   decideCall,
-  denial,
   type AcceptedCall,
   type DecidedCall,
   type Judged,
@@ -59,18 +58,16 @@ import { planCalls } from './plan-calls.js';
 import { Places, type AbandonedCall, type CallPlace } from './places.js';
 import type { ExecutionPlan, PlannableCall } from './plan-execution.js';
 import { previewOf } from './preview-call.js';
-import { assertCall, readCall, readCalls, readOptions } from './read-call.js';
+import { readCalls, readOptions } from './read-call.js';
 import { failure } from './read-result.js';
 import { runBatches } from './run-batches.js';
 import { RepeatGuard } from './repeat-guard.js';
 import { ResultCache } from './result-cache.js';
-import { NO_BATCH, RunningCall, type Batch } from './running-call.js';
+import { NO_OPTIONS, RunningCall, type Batch } from './running-call.js';
 import { observeCall } from './telemetry.js';
 import { assertRegistered, type RunOptions, type TypedOutcome } from './typed-outcome.js';
 import { watchAnswers } from './watch-answers.js';
 import { assertWanted, untilAborted } from './with-deadline.js';
-
-const NO_OPTIONS: ExecuteOptions = Object.freeze({});
 
 /**
  * Runs tools safely: validates input, asks the policy, obtains approvals, and applies caches, budgets, and retries.
@@ -155,34 +152,14 @@ export class ToolExecutor {
 
   /** Runs one call and returns its outcome. A call without an id gets a random id. */
   execute(call: PlannableCall, options: ExecuteOptions = NO_OPTIONS): Promise<ToolOutcome> {
-    return this.#run(call, options);
+    return this.#run(new RunningCall(call, options, this.#frame));
   }
 
-  /** @param batch What the call shares with the other calls in its `executeAll`. */
-  async #run(
-    call: PlannableCall,
-    options: ExecuteOptions,
-    batch: Batch = NO_BATCH,
-  ): Promise<ToolOutcome> {
-    const own = readCall(call);
-    let run: RunningCall;
-    try {
-      assertCall(call);
-      run = new RunningCall(
-        own,
-        options === NO_OPTIONS ? options : readOptions(options),
-        this.#frame,
-        batch,
-      );
-    } catch (error) {
-      run = new RunningCall(own, NO_OPTIONS, this.#frame);
-      run.tellDecision(denial('invalid-options', 'the call or its options were refused'));
-      return run.settle(failure(error));
-    }
+  #run(run: RunningCall): Promise<ToolOutcome> {
     const { telemetry } = this.#frame;
     return telemetry === undefined
       ? this.#settle(run)
-      : observeCall(telemetry, run.call, this.registry.get(own.name), () => this.#settle(run));
+      : observeCall(telemetry, run.call, this.registry.get(run.call.name), () => this.#settle(run));
   }
 
   /**
@@ -209,17 +186,19 @@ export class ToolExecutor {
 
   async #settle(run: RunningCall): Promise<ToolOutcome> {
     const outcome = run.settle(await this.#carryOut(run).catch(failure));
-    const record = this.#log?.record(outcome, run.recorded, run.decision, run.call.input);
+    const record = this.#log?.record(outcome, run, this.#frame.clock.now());
     if (record) this.#series?.record(record, costOf(this.registry.get(outcome.toolName)));
     return outcome;
   }
 
   /** Runs a call from start to end. Each step runs once, but the policy evaluates an approved call again. */
   async #carryOut(run: RunningCall): Promise<OutcomeBody> {
-    const accepting = this.#judge.accept(run, (decision) => run.tellDecision(decision));
-    const call = accepting instanceof Promise ? await accepting : accepting;
-    const judging = this.#judge.decide(run, call);
-    const judged = judging instanceof Promise ? await judging : judging;
+    const call = await this.#judge.accept(run);
+    if ('error' in call) {
+      run.tellDecision(call.decision);
+      return failure(call.error);
+    }
+    const judged = await this.#judge.decide(run, call);
     const { entry, raw } = call;
     const { decision, grant } = judged;
     run.tellDecision(decision);
@@ -242,7 +221,7 @@ export class ToolExecutor {
       await this.#labels.note(run, call, judged.flow);
     if (entry.manual) {
       this.#cache.dropAfter(entry); // Makes results stale now, because the executor can't know when the user does the work.
-      return this.#asking.wait(run, entry, run.pendingManual(entry, raw));
+      return this.#asking.waitForWork(run, call);
     }
     this.#worker.assertExecutable(entry);
     run.maxResultBytes = entry.maxResultBytes ?? this.#frame.maxResultBytes;
@@ -290,7 +269,7 @@ export class ToolExecutor {
     assertWanted(signal, entry.name);
     if (conversationId !== undefined) this.#repeats.started(conversationId, entry, raw);
     const body = await this.#worker.run(run, call);
-    return body.status === 'ask_user' ? this.#asking.wait(run, entry, body.pending) : body;
+    return body.status === 'ask_user' ? this.#asking.wait(run, call, body) : body;
   }
 
   async #askAgain(
@@ -333,7 +312,9 @@ export class ToolExecutor {
       conversationId === undefined ? undefined : await this.#labels.assumed(conversationId);
     const outcomes = new Array<ToolOutcome>(own.length);
     const runOne = async (position: number, turn?: Batch['turn']) => {
-      const outcome = await this.#run(own[position]!, options, { flow, turn });
+      const outcome = await this.#run(
+        new RunningCall(own[position]!, options, this.#frame, { flow, turn }),
+      );
       outcomes[position] = outcome;
       await onOutcome?.(outcome);
     };
@@ -356,8 +337,8 @@ export class ToolExecutor {
    * @throws ToolError `ABORTED`, or `INVALID_ARGUMENT` for invalid options.
    */
   async decide(call: PlannableCall, options: JudgeOptions = {}): Promise<DecidedCall> {
-    const decision = await decideCall(this.#frame, this.#judge, call, options);
-    const { run, call: accepted, decided } = decision;
+    const run = new RunningCall(call, options, this.#frame);
+    const { call: accepted, decided } = await decideCall(this.#judge, run);
     if (accepted !== undefined && decided.verdict !== 'deny')
       assertWanted(run.options.signal, run.toolName);
     return decided;
@@ -375,14 +356,13 @@ export class ToolExecutor {
     call: PlannableCall,
     options: JudgeOptions = {},
   ): Promise<StoredPending | DecidedCall> {
-    const decision = await decideCall(this.#frame, this.#judge, call, options);
-    const { run, call: accepted, decided } = decision;
+    const run = new RunningCall(call, options, this.#frame);
+    const { call: accepted, decided } = await decideCall(this.#judge, run);
     if (accepted === undefined || decided.verdict === 'deny') return decided;
     const { entry, raw } = accepted;
     try {
       assertUsable(run, entry);
-      if (entry.manual)
-        return withAnswer(await this.#asking.keep(run, entry, run.pendingManual(entry, raw)));
+      if (entry.manual) return withAnswer(await this.#asking.keepWork(run, accepted));
       if (decided.verdict === 'allow') return decided;
       return await this.#asking.stored(run, accepted, decided, {
         admit: () => this.#admit(run, entry, raw),
