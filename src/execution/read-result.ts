@@ -16,7 +16,7 @@ import type { ExecutorFrame } from './executor-options.js';
 type Failure = Extract<OutcomeBody, { status: 'error' }>;
 /** A tool's question that isn't stored yet. */
 export type AskedUser = { readonly status: 'ask_user' } & Question;
-/** What a tool's work led to. */
+/** The result of a tool's work. */
 export type WorkBody = Exclude<OutcomeBody, { status: 'ask_user' }> | AskedUser;
 
 /** The maximum size of a result that is checked against a schema: 16 MiB of JSON. */
