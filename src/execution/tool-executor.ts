@@ -55,7 +55,7 @@ import {
   type ToolExecutorOptions,
 } from './executor-options.js';
 import { planCalls } from './plan-calls.js';
-import { Places, type AbandonedCall, type CallPlace } from './places.js';
+import { Places, type AbandonedCall } from './places.js';
 import type { ExecutionPlan, PlannableCall } from './plan-execution.js';
 import { previewOf } from './preview-call.js';
 import { readCalls, readOptions } from './read-call.js';
@@ -213,7 +213,7 @@ export class ToolExecutor {
     if (approved?.edited && !run.approved) return this.#carryOut(run.with(approved)); // The user's arguments are judged from the top.
     if (!entry.manual && (!found || found.is === 'used')) this.#admit(run, entry, raw); // Approved calls were counted when the user was asked.
     if (decision.verdict === 'confirm' && !entry.manual && found?.is !== 'approved') {
-      const preview = () => this.#preview(run, call);
+      const preview = () => this.#previewInPlace(run, call);
       const answer = await this.#asking.ask(run, call, decision, found, preview);
       return answer.is === 'ended' ? answer.outcome : this.#carryOut(run.with(answer)); // Judged as things are now.
     }
@@ -252,16 +252,16 @@ export class ToolExecutor {
     call: StartingCall,
     { decision, grant, question }: Judged,
   ): Promise<OutcomeBody> {
-    const { entry, raw, approved, place } = call;
+    const { entry, raw, approved } = call;
     const { conversationId, onStart, signal } = run.options;
     assertSame(this.#frame, run, entry);
     if (approved && entry.preview) {
-      const shown = await this.#preview(run, call, place);
+      const shown = await previewOf(this.#frame.clock, run, call);
       if (this.#asking.isOutdated(run, approved, shown))
         return this.#askAgain(run, call, decision, shown, approved.pending);
     }
     if (!approved && grant && !(await this.#asking.useGrant(run, grant)))
-      return this.#askAgain(run, call, question!, await this.#preview(run, call, place));
+      return this.#askAgain(run, call, question!, await previewOf(this.#frame.clock, run, call));
     if (this.#budgets) await this.#budgets.spend(entry, run.options);
     if (onStart) await onStart(run.call);
     assertSame(this.#frame, run, entry);
@@ -283,8 +283,10 @@ export class ToolExecutor {
     return { status: 'approval_required', pending };
   }
 
-  #preview(run: RunningCall, call: AcceptedCall, place?: CallPlace): Promise<Shown> {
-    return previewOf(this.#frame.clock, this.#places, run, call, place);
+  /** Returns the preview for a user. It takes a place of its own, because the call has none yet. */
+  #previewInPlace(run: RunningCall, call: AcceptedCall): Promise<Shown> {
+    const preview = () => previewOf(this.#frame.clock, run, call);
+    return this.#places.within(call.entry, run.options.signal, preview);
   }
 
   /**
@@ -366,7 +368,7 @@ export class ToolExecutor {
       if (decided.verdict === 'allow') return decided;
       return await this.#asking.stored(run, accepted, decided, {
         admit: () => this.#admit(run, entry, raw),
-        preview: () => this.#preview(run, accepted),
+        preview: () => this.#previewInPlace(run, accepted),
       });
     } catch (error) {
       const { code, message } = failure(error);
@@ -533,7 +535,7 @@ export class ToolExecutor {
     this.#repeats.forget(conversationId);
   }
 
-  /** Returns abandoned calls whose work is still running, longest-running first. Includes hanging previews. */
+  /** Returns abandoned calls whose work is still running, longest-running first. */
   abandoned(): readonly AbandonedCall[] {
     return this.#places.abandoned();
   }
