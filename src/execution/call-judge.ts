@@ -57,10 +57,7 @@ export class CallJudge {
   readonly #frame: ExecutorFrame;
   readonly #labels: ConversationLabels;
   readonly #grants: Grants;
-  /**
-   * Returns true if providers answer the tool's calls. If providers answer, the providers need the
-   * credentials, not the tool.
-   */
+  /** Returns true if providers answer the tool's calls. Then they need the credentials, not the tool. */
   readonly #isRouted: (entry: ToolEntry) => boolean;
 
   constructor(

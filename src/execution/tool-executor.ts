@@ -30,7 +30,7 @@ import type { StateStore } from '../state/state-store.js';
 import type { ToolDefinition, ToolEntry } from '../tool/tool-definition.js';
 import type { SchemaInput, ToolSchema } from '../tool/tool-schema.js';
 import { Asking } from './asking.js';
-import { Arounds, type Around } from './around.js';
+import type { Around } from './around.js';
 import { Budgets, costOf } from './budgets.js';
 import {
   assertSame,
@@ -96,7 +96,7 @@ export class ToolExecutor {
 
   readonly #frame: ExecutorFrame;
   readonly #state: StateStore;
-  readonly #arounds = new Arounds();
+  #arounds: readonly Around[] = [];
   readonly #judge: CallJudge;
   readonly #waiting: WaitingCalls;
   readonly #asking: Asking;
@@ -138,9 +138,8 @@ export class ToolExecutor {
     this.#series = store && new CallSeries(store, clock);
     this.#budgets = budgets.length === 0 ? undefined : new Budgets(budgets, state);
     this.#worker = new CallWorker(frame, this.#places, (entry) => this.#cache.dropAfter(entry));
-    this.#judge = new CallJudge(frame, this.#labels, this.#grants, (entry) =>
-      this.#worker.isRouted(entry),
-    );
+    const isRouted = (entry: ToolEntry) => this.#worker.isRouted(entry);
+    this.#judge = new CallJudge(frame, this.#labels, this.#grants, isRouted);
     this.#stopWatchingStore = store?.onAvailability((isBack) =>
       listeners.tell({ type: isBack ? 'state-available' : 'state-unavailable', at: clock.now() }),
     );
@@ -226,18 +225,14 @@ export class ToolExecutor {
     this.#worker.assertExecutable(entry);
     run.maxResultBytes = entry.maxResultBytes ?? this.#frame.maxResultBytes;
 
-    const arounds = this.#arounds.current;
+    const arounds = this.#arounds;
     const work = () =>
       this.#places.within(entry, run.options.signal, (place) =>
         this.#start(run, { entry, raw, input: call.input, approved, arounds, place }, judged),
       );
     return approved || entry.cacheTtlMs === undefined
       ? work()
-      : untilAborted(
-          this.#cache.through(call, run, arounds.id, work),
-          run.options.signal,
-          entry.name,
-        );
+      : untilAborted(this.#cache.through(call, run, work), run.options.signal, entry.name);
   }
 
   /** Counts a call of a conversation. @throws ToolError `LOOP_DETECTED`. */
@@ -392,7 +387,17 @@ export class ToolExecutor {
    * @returns A function that removes the wrapper. Calls that are already running keep the wrapper.
    */
   use(around: Around): () => void {
-    return this.#arounds.add(around);
+    const own: Around = (call, run) => around(call, run); // A new function, because the same function may be added twice.
+    this.#wrap([...this.#arounds, own]);
+    return () => {
+      if (this.#arounds.includes(own)) this.#wrap(this.#arounds.filter((each) => each !== own));
+    };
+  }
+
+  /** Replaces the wrappers, and drops the results that other wrappers may have changed. */
+  #wrap(arounds: readonly Around[]): void {
+    this.#arounds = arounds;
+    this.#cache.dropAll();
   }
 
   /**
