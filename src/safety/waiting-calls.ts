@@ -16,7 +16,7 @@ import { isRestarted } from '../state/state-arguments.js';
 import type { StateStore, StoreMoment } from '../state/state-store.js';
 import { readAnswer } from '../tool/question.js';
 import type { OperatorAction, Pending, PendingApproval, StoredPending } from './calls.js';
-import type { Signer } from './signer.js';
+import { fieldsIn, type Signer } from './signer.js';
 import { noteInTimeline } from './timeline.js';
 
 /** The facts that identify a waiting call. */
@@ -357,7 +357,7 @@ export class WaitingCalls {
 
   async #held(key: string, stored?: string, now?: StoreMoment): Promise<Held | undefined> {
     const text = stored ?? (await this.#store.get(key));
-    const call = text === undefined ? undefined : this.#read(text);
+    const call = this.#read(text);
     // A record that was copied to another key isn't valid under that key.
     if (text === undefined || call === undefined || recordKeyOf(call.pending.id) !== key)
       return undefined;
@@ -370,13 +370,9 @@ export class WaitingCalls {
   }
 
   /** Returns a record if tooldex signed it, and `undefined` for any other data in the store. */
-  #read(text: string): WaitingCall | undefined {
-    try {
-      const { signature: _, ...call } = this.#signer.genuine(RECORD, JSON.parse(text)) ?? {};
-      return 'pending' in call ? (call as unknown as WaitingCall) : undefined;
-    } catch {
-      return undefined;
-    }
+  #read(text: string | undefined): WaitingCall | undefined {
+    const { signature: _, ...call } = this.#signer.genuine(RECORD, text) ?? {};
+    return 'pending' in call ? (call as unknown as WaitingCall) : undefined;
   }
 
   #text(call: WaitingCall): string {
@@ -439,11 +435,7 @@ export function withAnswer({ pending, state }: WaitingCall): StoredPending {
 
 /** Returns true for the text of a record whose call is open. The record isn't verified. */
 export function looksOpen(text: string | undefined): boolean {
-  try {
-    return (JSON.parse(text ?? '') as WaitingCall).state.is === 'open';
-  } catch {
-    return false;
-  }
+  return (fieldsIn(text)?.['state'] as WaitingCall['state'] | undefined)?.is === 'open';
 }
 
 const digitsOf = (id: string) => id.replaceAll('-', '');
