@@ -132,12 +132,11 @@ export class Asking {
     replaced?: Pick<Pending, 'id'>,
   ): Promise<PendingApproval> {
     const { danger, reason, rule } = decision;
-    const facts = await this.#factsOf(run, entry, raw, 'approval');
+    const { time, identity: storeIdentity } = await this.#store.now();
     const pending: PendingApproval = {
-      ...facts,
+      ...this.#factsOf(run, entry, raw, 'approval', time),
       ...{ danger, reason, rule, ...shown },
-      expiresAt: facts.createdAt + this.#frame.approvalTtlMs,
-      storeIdentity: (await this.#store.now()).identity,
+      ...{ expiresAt: time + this.#frame.approvalTtlMs, storeIdentity },
     };
     const asked = {
       pending,
@@ -185,7 +184,7 @@ export class Asking {
     { status: _, ...question }: AskedUser,
   ): Promise<OutcomeBody> {
     const { timeoutMs } = question;
-    const facts = await this.#factsOf(run, call.entry, call.raw, 'question');
+    const facts = this.#factsOf(run, call.entry, call.raw, 'question');
     const expiry = timeoutMs === undefined ? {} : { expiresAt: facts.createdAt + timeoutMs };
     return ended(await this.#keep({ ...facts, ...question, ...expiry })).outcome;
   }
@@ -200,7 +199,7 @@ export class Asking {
     const { outputSchema } = entry;
     // The schema that an answer must match, if JSON Schema can express it.
     const schema = outputSchema && (jsonSchemaOf(outputSchema, 'output') as Json);
-    const facts = await this.#factsOf(run, entry, raw, 'manual');
+    const facts = this.#factsOf(run, entry, raw, 'manual');
     return this.#keep({ ...facts, ...without({ outputSchema: schema }) });
   }
 
@@ -216,15 +215,15 @@ export class Asking {
   }
 
   /** Returns the fields that all pending calls have. */
-  async #factsOf<Kind extends Pending['kind']>(
+  #factsOf<Kind extends Pending['kind']>(
     run: RunningCall,
     entry: ToolEntry,
     raw: Json,
     kind: Kind,
+    createdAt = this.#frame.clock.now(),
   ) {
     const asked = run.asked(entry, raw);
     const { toolName, input, definitionDigest } = asked;
-    const { time: createdAt } = await this.#store.now();
     const id = this.#waiting.idFor(asked, kind, createdAt);
     return { kind, id, ...run.owner, toolName, input, definitionDigest, createdAt };
   }

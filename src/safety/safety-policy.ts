@@ -2,7 +2,6 @@ import { environment } from '../core/crypto.js';
 import { z } from 'zod';
 import { CostTier, DangerLevel } from '../core/enums.js';
 import { costRank, dangerRank, isDangerous, isWriting } from '../core/enum-order.js';
-import { suggestNames } from '../core/issues.js';
 import { anObject, checkOptions, once, withMethods } from '../core/options.js';
 import type { ToolMetadataRegistry } from '../registry/tool-metadata-registry.js';
 import type { ToolEntry } from '../tool/tool-definition.js';
@@ -202,18 +201,13 @@ export class SafetyPolicy implements Policy {
     const registered = this.#registry.get(call.name);
     // Evaluates the tool that will run. This registry may have a different tool with that name.
     const entry = registered && (running ?? registered);
-    if (entry === undefined) {
-      const names = suggestNames(
-        String(call.name),
-        [...this.#registry].map(({ name }) => name),
-      );
+    if (entry === undefined)
       return {
         verdict: 'deny',
         rule: 'unknown-tool',
-        reason: `there is no tool with this name${names.length === 0 ? '' : `; did you mean ${names.join(' or ')}?`}`,
+        reason: 'there is no tool with this name',
         danger: DangerLevel.CRITICAL,
       };
-    }
     const { input = {} } = call;
     const danger = effectiveDanger(entry, input);
     return { danger: danger.level, ...this.#verdictOn({ ...call, input }, entry, context, danger) };
