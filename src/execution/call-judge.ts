@@ -9,7 +9,7 @@ import { missingCredentials } from '../safety/built-in-checks.js';
 import type { CallContext, Decision, Policy } from '../safety/calls.js';
 import type { Grant, Grants } from '../safety/grants.js';
 import { unavailableReason } from '../registry/tool-filter.js';
-import { checkInput } from '../tool/check-input.js';
+import { checkInput, type InputCheck } from '../tool/check-input.js';
 import type { ToolEntry } from '../tool/tool-definition.js';
 import type { ConversationLabels } from './conversation-labels.js';
 import type { ExecutorFrame } from './executor-options.js';
@@ -72,8 +72,11 @@ export class CallJudge {
     this.#isRouted = isRouted;
   }
 
-  /** Returns the call with its parsed input, or explains why the call is refused. */
-  async accept(run: RunningCall): Promise<AcceptedCall | RefusedCall> {
+  /**
+   * Returns the call with its parsed input, or explains why the call is refused. Returns a promise
+   * only if the schema is asynchronous.
+   */
+  accept(run: RunningCall): AcceptedCall | RefusedCall | Promise<AcceptedCall | RefusedCall> {
     const { name, input } = run.call;
     const entry = this.#frame.registry.get(name);
     if (run.wrong !== undefined)
@@ -83,11 +86,10 @@ export class CallJudge {
       return { decision: denial('unknown-tool', error.message), error };
     }
     run.toolName = entry.name;
-    const checking = checkInput(entry, input);
-    const check = checking instanceof Promise ? await checking : checking;
-    if (check.ok) return { entry, raw: check.raw, input: check.value };
-    const decision = denial('invalid-input', 'the input was refused', entry.dangerLevel);
-    return { decision, error: check.error, entry };
+    const check = checkInput(entry, input);
+    return check instanceof Promise
+      ? check.then((settled) => accepted(entry, settled))
+      : accepted(entry, check);
   }
 
   /**
@@ -157,6 +159,12 @@ export class CallJudge {
     const late = `the policy didn't decide within ${POLICY_TIMEOUT_MS} ms`;
     return denial('policy-error', settled.kind === 'timeout' ? late : 'the policy failed');
   }
+}
+
+function accepted(entry: ToolEntry, check: InputCheck): AcceptedCall | RefusedCall {
+  if (check.ok) return { entry, raw: check.raw, input: check.value };
+  const decision = denial('invalid-input', 'the input was refused', entry.dangerLevel);
+  return { decision, error: check.error, entry };
 }
 
 /** Returns the decision to deny a call without asking a policy. */

@@ -145,7 +145,7 @@ export class RunningCall {
   tellDecision({ verdict, reason, rule, danger }: Decision): void {
     if (this.decision?.danger === danger && verdict !== 'deny') return;
     this.decision = { verdict, reason, rule, danger };
-    this.tell({ type: 'decision', ...this.decision });
+    this.tell({ type: 'decision', verdict, reason, rule, danger });
   }
 
   /** Returns the context for the tool. The context's signal is created on first use. */

@@ -192,7 +192,8 @@ export class ToolExecutor {
 
   /** Runs a call from start to end. Each step runs once, but the policy evaluates an approved call again. */
   async #carryOut(run: RunningCall): Promise<OutcomeBody> {
-    const call = await this.#judge.accept(run);
+    const accepting = this.#judge.accept(run);
+    const call = accepting instanceof Promise ? await accepting : accepting;
     if ('error' in call) {
       run.tellDecision(call.decision);
       return failure(call.error);

@@ -210,7 +210,9 @@ export class SafetyPolicy implements Policy {
       };
     const { input = {} } = call;
     const danger = effectiveDanger(entry, input);
-    return { danger: danger.level, ...this.#verdictOn({ ...call, input }, entry, context, danger) };
+    const asked = call.input === input ? call : { ...call, input };
+    const { verdict, reason, rule } = this.#verdictOn(asked, entry, context, danger);
+    return { verdict, reason, rule, danger: danger.level };
   }
 
   #verdictOn(

@@ -11,7 +11,7 @@ import { invalidInput } from './input-issues.js';
 import { standardIssues } from './input-issues.js';
 
 /** The result of checking an input: accepted, or refused with an error. */
-type InputCheck =
+export type InputCheck =
   | {
       readonly ok: true;
       /**
