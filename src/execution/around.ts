@@ -33,47 +33,6 @@ export type Around = (
   run: () => Promise<ToolResult>,
 ) => ToolResult | Promise<ToolResult>;
 
-/**
- * The wrappers that are active at one moment. Equal ids mean identical wrappers, and 0 means that
- * there are no wrappers.
- */
-export interface AroundStack {
-  readonly id: number;
-  readonly list: readonly Around[];
-}
-
-const NONE: AroundStack = Object.freeze({ id: 0, list: Object.freeze([]) });
-
-/**
- * The wrappers of an executor's calls. A call uses the wrappers that were active when it was looked
- * up in the cache.
- */
-export class Arounds {
-  current = NONE;
-  #changes = 0;
-
-  /**
-   * Adds a wrapper inside the existing wrappers.
-   * @returns A function that removes the wrapper. Calling this function twice is harmless.
-   */
-  add(around: Around): () => void {
-    const own: Around = (call, run) => around(call, run); // A new function, because the same function may be added twice.
-    this.#become([...this.current.list, own]);
-    return () => {
-      if (this.current.list.includes(own))
-        this.#become(this.current.list.filter((each) => each !== own));
-    };
-  }
-
-  /**
-   * Ids are never reused, so a result cached under one set of wrappers isn't found by calls with
-   * other wrappers.
-   */
-  #become(list: readonly Around[]): void {
-    this.current = list.length === 0 ? NONE : { id: ++this.#changes, list };
-  }
-}
-
 /** Errors that wrappers throw or cause by misusing `run`. */
 const ERRORS = new WeakSet<object>();
 

@@ -1,6 +1,6 @@
 import { isToolError, ToolError } from '../core/errors.js';
 import { previewDigestOf, type Shown } from '../core/preview.js';
-import { describeValue, isPlainObject, without } from '../core/plain-data.js';
+import { describeValue, isPlainObject, type Json, without } from '../core/plain-data.js';
 import type {
   Confirm,
   Decision,
@@ -20,15 +20,13 @@ import {
   type WaitingCalls,
 } from '../safety/waiting-calls.js';
 import type { StateStore } from '../state/state-store.js';
+import { jsonSchemaOf } from '../tool/tool-schema.js';
 import type { ToolEntry } from '../tool/tool-definition.js';
 import type { AcceptedCall } from './call-judge.js';
 import type { ExecutorFrame } from './executor-options.js';
-import { failure } from './read-result.js';
+import { failure, type AskedUser } from './read-result.js';
 import type { Answering, ApprovedCall, RunningCall } from './running-call.js';
 import { aborted, withDeadline } from './with-deadline.js';
-
-/** A tool's question or manual work whose id isn't set yet. */
-type Unasked = Exclude<Pending, PendingApproval>;
 
 interface Ended {
   readonly is: 'ended';
@@ -67,28 +65,36 @@ export class Asking {
    */
   async find(
     run: RunningCall,
-    { entry, raw }: AcceptedCall,
+    call: AcceptedCall,
     { danger }: Decision,
   ): Promise<Found | undefined> {
-    if (run.approved !== undefined) return stillDefined(run.approved, entry.digest, entry.name);
-    const call = run.asked(entry, raw);
-    if (entry.manual) {
-      const work = await this.#waiting.find(call, 'manual');
-      return work && ended(work);
-    }
-    const [question, approval] = await Promise.all([
-      this.#waiting.find(call, 'question'),
-      this.#waiting.find(call, 'approval'),
-    ]);
-    if (question !== undefined) return ended(question);
-    if (approval === undefined) return undefined;
-    const { pending, state } = approval;
+    if (run.approved !== undefined) return stillDefined(run.approved, call.entry);
+    const stored = await this.#stored(run, call);
+    if (stored === undefined) return undefined;
+    const { pending, state } = stored.call;
+    if (pending.kind !== 'approval') return ended(stored.call);
     if (state.is === 'denied') return denied(danger, NO);
     if (state.is !== 'approved') return { is: 'open', pending };
-    if (!(await this.#waiting.isUsed(pending)))
+    if (!stored.isUsed)
       return { is: 'approved', pending, ...('input' in state && { edited: editedIn(state) }) };
     if (run.options.confirm ?? this.#frame.confirm) return { is: 'used', pending };
-    return this.#orTellRefused(run, pending, () => Promise.reject(usedUp(pending.id)));
+    throw refused(run, pending, usedUp(pending.id));
+  }
+
+  /** Returns the record that decides about a call, and whether it's an approval that was used. */
+  async #stored(
+    run: RunningCall,
+    { entry, raw }: AcceptedCall,
+  ): Promise<{ readonly call: WaitingCall; readonly isUsed: boolean } | undefined> {
+    const asked = run.asked(entry, raw);
+    const [work, approval] = await Promise.all([
+      this.#waiting.find(asked, entry.manual ? 'manual' : 'question'),
+      entry.manual ? undefined : this.#waiting.find(asked, 'approval'),
+    ]);
+    const call = work ?? approval;
+    if (call === undefined) return undefined;
+    const isUsed = call.state.is === 'approved' && (await this.#waiting.isUsed(call.pending));
+    return { call, isUsed };
   }
 
   /** Stores a question about a call. If there's a `confirm` function, asks the user immediately. */
@@ -123,18 +129,14 @@ export class Asking {
     { entry, raw }: AcceptedCall,
     decision: Decision,
     shown: Shown,
-    replaced?: PendingApproval,
+    replaced?: Pick<Pending, 'id'>,
   ): Promise<PendingApproval> {
-    const call = run.asked(entry, raw);
-    const { time: createdAt, identity: storeIdentity } = await this.#store.now();
     const { danger, reason, rule } = decision;
+    const { time, identity: storeIdentity } = await this.#store.now();
     const pending: PendingApproval = {
-      kind: 'approval',
-      id: this.#waiting.idFor(call, 'approval', createdAt),
-      ...run.owner,
-      ...{ toolName: entry.name, input: call.input, definitionDigest: entry.digest },
+      ...this.#factsOf(run, entry, raw, 'approval', time),
       ...{ danger, reason, rule, ...shown },
-      ...{ createdAt, expiresAt: createdAt + this.#frame.approvalTtlMs, storeIdentity },
+      ...{ expiresAt: time + this.#frame.approvalTtlMs, storeIdentity },
     };
     const asked = {
       pending,
@@ -164,36 +166,66 @@ export class Asking {
     decision: Decision,
     { admit, preview }: { readonly admit: () => void; readonly preview: () => Promise<Shown> },
   ): Promise<StoredPending> {
-    const asked = run.asked(call.entry, call.raw);
-    const question = await this.#waiting.find(asked, 'question');
-    if (question !== undefined) return withAnswer(question);
-    const approval = await this.#waiting.find(asked, 'approval');
-    const { is } = approval?.state ?? { is: undefined };
-    const isCurrent =
-      is === 'open'
-        ? isSameDecision(approval!.pending, decision)
-        : is === 'denied' ||
-          (is === 'approved' && !(await this.#waiting.isUsed(approval!.pending)));
-    if (isCurrent) return withAnswer(approval!);
-    if (is !== 'open') admit();
-    return this.request(run, call, decision, await preview(), approval?.pending);
+    const stored = await this.#stored(run, call);
+    const isOpen = stored?.call.state.is === 'open';
+    if (stored !== undefined) {
+      const { pending } = stored.call;
+      const isOther = isOpen && pending.kind === 'approval' && !isSameDecision(pending, decision);
+      if (!stored.isUsed && !isOther) return withAnswer(stored.call);
+    }
+    if (!isOpen) admit();
+    return this.request(run, call, decision, await preview(), stored?.call.pending);
   }
 
-  /** Stores a tool's question or manual work. Returns the outcome, including a stored answer. */
-  async wait(run: RunningCall, entry: ToolEntry, pending: Unasked): Promise<OutcomeBody> {
-    return ended(await this.keep(run, entry, pending)).outcome;
+  /** Stores a tool's question, and returns its outcome, which can be a stored answer. */
+  async wait(
+    run: RunningCall,
+    call: AcceptedCall,
+    { status: _, ...question }: AskedUser,
+  ): Promise<OutcomeBody> {
+    const { timeoutMs } = question;
+    const facts = this.#factsOf(run, call.entry, call.raw, 'question');
+    const expiry = timeoutMs === undefined ? {} : { expiresAt: facts.createdAt + timeoutMs };
+    return ended(await this.#keep({ ...facts, ...question, ...expiry })).outcome;
   }
 
-  /** Stores a tool's question or manual work, unless the same is already stored. */
-  keep(run: RunningCall, entry: ToolEntry, unasked: Unasked): Promise<WaitingCall> {
-    const { kind, input, createdAt, definitionDigest } = unasked;
-    const id = this.#waiting.idFor(run.asked(entry, input), kind, createdAt);
+  /** Stores manual work, and returns its outcome, which can be a stored answer. */
+  async waitForWork(run: RunningCall, call: AcceptedCall): Promise<OutcomeBody> {
+    return ended(await this.keepWork(run, call)).outcome;
+  }
+
+  /** Stores manual work, unless the same work is already stored. */
+  async keepWork(run: RunningCall, { entry, raw }: AcceptedCall): Promise<WaitingCall> {
+    const { outputSchema } = entry;
+    // The schema that an answer must match, if JSON Schema can express it.
+    const schema = outputSchema && (jsonSchemaOf(outputSchema, 'output') as Json);
+    const facts = this.#factsOf(run, entry, raw, 'manual');
+    return this.#keep({ ...facts, ...without({ outputSchema: schema }) });
+  }
+
+  /** Stores a question or manual work, unless the same is already stored. */
+  #keep(pending: Exclude<Pending, PendingApproval>): Promise<WaitingCall> {
     const questionOf = (of: Pending) => (of.kind === 'question' ? of.question : undefined);
     return this.#waiting.ask(
-      { pending: { ...unasked, id } },
+      { pending },
       ({ pending: other }) =>
-        other.definitionDigest === definitionDigest && questionOf(other) === questionOf(unasked),
+        other.definitionDigest === pending.definitionDigest &&
+        questionOf(other) === questionOf(pending),
     );
+  }
+
+  /** Returns the fields that all pending calls have. */
+  #factsOf<Kind extends Pending['kind']>(
+    run: RunningCall,
+    entry: ToolEntry,
+    raw: Json,
+    kind: Kind,
+    createdAt = this.#frame.clock.now(),
+  ) {
+    const asked = run.asked(entry, raw);
+    const { toolName, input, definitionDigest } = asked;
+    const id = this.#waiting.idFor(asked, kind, createdAt);
+    return { kind, id, ...run.owner, toolName, input, definitionDigest, createdAt };
   }
 
   /**
@@ -209,11 +241,13 @@ export class Asking {
 
   /** Uses up an approval. @throws ToolError `INVALID_APPROVAL`, `STATE_UNAVAILABLE`. */
   async use(run: RunningCall, { pending, answer }: ApprovedCall): Promise<void> {
-    await this.#orTellRefused(run, pending, async () => {
+    try {
       if (answer !== undefined)
         await this.#waiting.approve(pending, { ...answer, isChecked: true }).catch(tooLate);
       await this.#waiting.use(pending);
-    });
+    } catch (error) {
+      throw refused(run, pending, error);
+    }
     run.tell({ type: 'approval', state: 'redeemed', pendingId: pending.id });
   }
 
@@ -310,24 +344,16 @@ export class Asking {
     this.#hasReported = true;
     run.tell({ type: 'caller-unknown' });
   }
+}
 
-  async #orTellRefused<T>(
-    run: RunningCall,
-    { id: pendingId }: PendingApproval,
-    use: () => Promise<T>,
-  ): Promise<T> {
-    try {
-      return await use();
-    } catch (error) {
-      const { message: reason } = failure(error);
-      run.tell({ type: 'approval', state: 'refused', pendingId, reason });
-      throw error;
-    }
-  }
+/** Reports that an approval can't be used, and returns the error. */
+function refused(run: RunningCall, { id: pendingId }: PendingApproval, error: unknown): unknown {
+  run.tell({ type: 'approval', state: 'refused', pendingId, reason: failure(error).message });
+  return error;
 }
 
 /** Returns an approval if its tool is still defined as the user saw it. */
-function stillDefined(approved: ApprovedCall, digest: string, name: string): ApprovedCall {
+function stillDefined(approved: ApprovedCall, { digest, name }: ToolEntry): ApprovedCall {
   if (approved.pending.definitionDigest === digest) return approved;
   throw new ToolError(
     'TOOL_CHANGED',

@@ -11,7 +11,7 @@ import type { ProviderRouter } from '../providers/provider-router.js';
 import { isTransient, retryAfterOf } from '../providers/run-attempt.js';
 import type { ToolEntry } from '../tool/tool-definition.js';
 import type { ToolContext } from '../tool/tool-options.js';
-import { isAroundError, runAround, type AroundStack } from './around.js';
+import { isAroundError, runAround, type Around } from './around.js';
 import type { AcceptedCall } from './call-judge.js';
 import type { ExecutorFrame } from './executor-options.js';
 import type { CallPlace, Places } from './places.js';
@@ -25,7 +25,8 @@ const RETRY_CAP_MS = 2_000;
 /** A call that's about to start. */
 export interface StartingCall extends AcceptedCall {
   readonly approved: ApprovedCall | undefined;
-  readonly arounds: AroundStack;
+  /** The wrappers that were active when the call was looked up in the cache. */
+  readonly arounds: readonly Around[];
   readonly place: CallPlace;
 }
 
@@ -110,7 +111,7 @@ export class CallAttempt {
       this.#router
         ? this.#route(this.#router, contextWithin(within), { repeatable, timeoutMs: leftMs })
         : this.#callTool(contextWithin(within), within, repeatable);
-    return arounds.list.length === 0
+    return arounds.length === 0
       ? start(stop, timeoutMs)
       : this.#inside(contextWithin(stop), timeoutMs, start);
   }
@@ -169,7 +170,7 @@ export class CallAttempt {
       context: Object.freeze({ ...context }),
     });
     try {
-      return await runAround(arounds.list, call, {
+      return await runAround(arounds, call, {
         start: startInner,
         isOpen: () => !this.#isAnswered && !signal.aborted,
         onLeft: () => stop.abort(aborted(entry.name)),

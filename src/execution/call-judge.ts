@@ -1,4 +1,3 @@
-import type { Clock } from '../core/clock.js';
 import { environment } from '../core/crypto.js';
 import { DANGER_LEVELS } from '../core/enum-order.js';
 import { DangerLevel } from '../core/enums.js';
@@ -7,17 +6,15 @@ import type { Flow } from '../core/flow.js';
 import { suggestNames } from '../core/issues.js';
 import { isPromise, type Json } from '../core/plain-data.js';
 import { missingCredentials } from '../safety/built-in-checks.js';
-import type { CallContext, Decision, Policy, ToolCall } from '../safety/calls.js';
+import type { CallContext, Decision, Policy } from '../safety/calls.js';
 import type { Grant, Grants } from '../safety/grants.js';
 import { unavailableReason } from '../registry/tool-filter.js';
 import { checkInput, type InputCheck } from '../tool/check-input.js';
 import type { ToolEntry } from '../tool/tool-definition.js';
 import type { ConversationLabels } from './conversation-labels.js';
-import type { ExecuteOptions, ExecutorFrame, JudgeOptions } from './executor-options.js';
-import type { PlannableCall } from './plan-execution.js';
-import { assertCall, readCall, readOptions } from './read-call.js';
+import type { ExecutorFrame } from './executor-options.js';
 import { failure } from './read-result.js';
-import { RunningCall } from './running-call.js';
+import type { RunningCall } from './running-call.js';
 import { aborted, assertWanted, withDeadline } from './with-deadline.js';
 
 /** The time limit for a policy's decision. */
@@ -37,6 +34,14 @@ export interface AcceptedCall {
   readonly input: unknown;
 }
 
+/** A call that no policy evaluates, because its options, its tool, or its input are refused. */
+interface RefusedCall {
+  readonly decision: Decision;
+  readonly error: unknown;
+  /** The tool whose schema refused the input. */
+  readonly entry?: ToolEntry;
+}
+
 /** The decision about a call and the facts behind it. */
 export interface Judged {
   readonly decision: Decision;
@@ -52,10 +57,7 @@ export class CallJudge {
   readonly #frame: ExecutorFrame;
   readonly #labels: ConversationLabels;
   readonly #grants: Grants;
-  /**
-   * Returns true if providers answer the tool's calls. If providers answer, the providers need the
-   * credentials, not the tool.
-   */
+  /** Returns true if providers answer the tool's calls. Then they need the credentials, not the tool. */
   readonly #isRouted: (entry: ToolEntry) => boolean;
 
   constructor(
@@ -71,26 +73,23 @@ export class CallJudge {
   }
 
   /**
-   * Returns the call with its parsed input. Returns a promise only if the schema is asynchronous.
-   *
-   * @param refuse Called with the decision if the call is refused.
-   * @throws ToolError `TOOL_NOT_FOUND`, or the error that explains why the input is refused.
+   * Returns the call with its parsed input, or explains why the call is refused. Returns a promise
+   * only if the schema is asynchronous.
    */
-  accept(
-    run: RunningCall,
-    refuse: (decision: Decision) => void,
-  ): AcceptedCall | Promise<AcceptedCall> {
+  accept(run: RunningCall): AcceptedCall | RefusedCall | Promise<AcceptedCall | RefusedCall> {
     const { name, input } = run.call;
     const entry = this.#frame.registry.get(name);
+    if (run.wrong !== undefined)
+      return { decision: denial('invalid-options', failure(run.wrong).message), error: run.wrong };
     if (entry === undefined) {
-      refuse(denial('unknown-tool', 'there is no tool with this name'));
-      throw unknownTool(name, this.#frame);
+      const error = unknownTool(name, this.#frame);
+      return { decision: denial('unknown-tool', error.message), error };
     }
     run.toolName = entry.name;
     const check = checkInput(entry, input);
     return check instanceof Promise
-      ? check.then((settled) => accepted(entry, settled, refuse))
-      : accepted(entry, check, refuse);
+      ? check.then((settled) => accepted(entry, settled))
+      : accepted(entry, check);
   }
 
   /**
@@ -98,37 +97,14 @@ export class CallJudge {
    * after applying grants.
    * @throws ToolError `ABORTED`.
    */
-  decide(run: RunningCall, call: AcceptedCall): Judged | Promise<Judged> {
-    const { conversationId } = run.options;
-    if (run.flow !== undefined || conversationId === undefined)
-      return this.#judge(run, call, run.flow);
-    return this.#labels.assumed(conversationId).then((flow) => this.#judge(run, call, flow));
-  }
-
-  #judge(
-    run: RunningCall,
-    accepted: AcceptedCall,
-    flow: Flow | undefined,
-  ): Judged | Promise<Judged> {
-    const { entry, input } = accepted;
-    const { policy: beside, signal } = run.options;
-    const context = contextOf(run.options, flow);
-    const call = { id: run.call.id, name: entry.name, input };
-    const { policy: own, clock } = this.#frame;
-    const first = askPolicy(own, call, entry, context, clock, signal);
-    const second = beside && askPolicy(beside, call, entry, context, clock, signal);
-    return first instanceof Promise || second instanceof Promise
-      ? Promise.all([first, second]).then((both) => this.#conclude(run, accepted, flow, ...both))
-      : this.#conclude(run, accepted, flow, first, second);
-  }
-
-  #conclude(
-    run: RunningCall,
-    { entry, raw }: AcceptedCall,
-    flow: Flow | undefined,
-    first: Decision,
-    second: Decision | undefined,
-  ): Judged | Promise<Judged> {
+  async decide(run: RunningCall, { entry, raw, input }: AcceptedCall): Promise<Judged> {
+    const { conversationId, policy: beside } = run.options;
+    const flow =
+      run.flow ??
+      (conversationId === undefined ? undefined : await this.#labels.assumed(conversationId));
+    const asking = this.#ask(this.#frame.policy, run, entry, input, flow);
+    const first = asking instanceof Promise ? await asking : asking;
+    const second = beside && (await this.#ask(beside, run, entry, input, flow));
     const isStricter =
       second !== undefined && VERDICTS.indexOf(second.verdict) > VERDICTS.indexOf(first.verdict);
     const decision = isStricter ? second : first;
@@ -141,43 +117,63 @@ export class CallJudge {
     // The policies can ask for different reasons, but a grant covers only one reason.
     const isOneQuestion = first.verdict !== second?.verdict || first.rule === second.rule;
     if (decision.verdict !== 'confirm' || !isOneQuestion || run.approved) return { decision, flow };
-    return this.#grants.covering(run.asked(entry, raw), entry, decision).then((grant) =>
-      grant === undefined
-        ? { decision, flow }
-        : {
-            decision: {
-              ...decision,
-              verdict: 'allow',
-              rule: 'grant',
-              reason: `the grant ${grant.id} covers it: ${decision.reason}`,
-            },
-            grant,
-            question: decision,
-            flow,
-          },
-    );
+    const grant = await this.#grants.covering(run.asked(entry, raw), entry, decision);
+    if (grant === undefined) return { decision, flow };
+    const reason = `the grant ${grant.id} covers it: ${decision.reason}`;
+    const granted = { ...decision, verdict: 'allow', rule: 'grant', reason } as const;
+    return { decision: granted, grant, question: decision, flow };
+  }
+
+  /**
+   * Returns a policy's decision. If the policy throws, takes too long, or returns anything else, the
+   * call is denied.
+   * @throws ToolError `ABORTED`.
+   */
+  #ask(
+    policy: Policy,
+    { call, options }: RunningCall,
+    entry: ToolEntry,
+    input: unknown,
+    flow: Flow | undefined,
+  ): Decision | Promise<Decision> {
+    const { principal, scopes, flags, persona, conversationId, mode, signal } = options;
+    const context = { principal, scopes, flags, persona, conversationId, mode, flow };
+    try {
+      const asked = { id: call.id, name: entry.name, input };
+      const answer = policy.decide(asked, context as CallContext, entry);
+      return isPromise(answer) ? this.#inTime(answer, entry.name, signal) : readDecision(answer);
+    } catch {
+      return denial('policy-error', 'the policy failed');
+    }
+  }
+
+  async #inTime(
+    answer: Promise<Decision>,
+    toolName: string,
+    signal: AbortSignal | undefined,
+  ): Promise<Decision> {
+    const limits = { clock: this.#frame.clock, timeoutMs: POLICY_TIMEOUT_MS, signal };
+    const settled = await withDeadline(() => answer, limits);
+    if (settled.kind === 'aborted') throw aborted(toolName);
+    if (settled.kind === 'returned') return readDecision(settled.value);
+    const late = `the policy didn't decide within ${POLICY_TIMEOUT_MS} ms`;
+    return denial('policy-error', settled.kind === 'timeout' ? late : 'the policy failed');
   }
 }
 
-/** Returns the options that a policy can see. */
-function contextOf(options: ExecuteOptions, flow: Flow | undefined): CallContext {
-  const { principal, scopes, flags, persona, conversationId, mode } = options;
-  return { principal, scopes, flags, persona, conversationId, mode, flow } as CallContext;
-}
-
-function accepted(
-  entry: ToolEntry,
-  check: InputCheck,
-  refuse: (decision: Decision) => void,
-): AcceptedCall {
+function accepted(entry: ToolEntry, check: InputCheck): AcceptedCall | RefusedCall {
   if (check.ok) return { entry, raw: check.raw, input: check.value };
-  refuse({ ...denial('invalid-input', 'the input was refused'), danger: entry.dangerLevel });
-  throw check.error;
+  const decision = denial('invalid-input', 'the input was refused', entry.dangerLevel);
+  return { decision, error: check.error, entry };
 }
 
 /** Returns the decision to deny a call without asking a policy. */
-export function denial(rule: string, reason: string): Decision {
-  return { verdict: 'deny', rule, reason, danger: DangerLevel.CRITICAL };
+function denial(
+  rule: string,
+  reason: string,
+  danger: DangerLevel = DangerLevel.CRITICAL,
+): Decision {
+  return { verdict: 'deny', rule, reason, danger };
 }
 
 function unknownTool(name: string, { registry }: ExecutorFrame): ToolError {
@@ -194,47 +190,6 @@ function unknownTool(name: string, { registry }: ExecutorFrame): ToolError {
   return new ToolError(
     'TOOL_NOT_FOUND',
     `There is no tool named ${JSON.stringify(name.slice(0, 128))}.${hint}`,
-  );
-}
-
-/**
- * Returns a policy's decision. If the policy throws, takes too long, or returns anything else, the
- * call is denied.
- * @throws ToolError `ABORTED`.
- */
-function askPolicy(
-  policy: Policy,
-  call: ToolCall,
-  entry: ToolEntry,
-  context: CallContext,
-  clock: Clock,
-  signal: AbortSignal | undefined,
-): Decision | Promise<Decision> {
-  try {
-    const answer = policy.decide(call, context, entry);
-    return isPromise(answer)
-      ? decisionOf(answer.then(readDecision), clock, signal, call.name)
-      : readDecision(answer);
-  } catch {
-    return denial('policy-error', 'the policy failed');
-  }
-}
-
-async function decisionOf(
-  answer: Promise<Decision>,
-  clock: Clock,
-  signal: AbortSignal | undefined,
-  toolName: string,
-): Promise<Decision> {
-  const limits = { clock, timeoutMs: POLICY_TIMEOUT_MS, signal };
-  const settled = await withDeadline(() => answer, limits);
-  if (settled.kind === 'aborted') throw aborted(toolName);
-  if (settled.kind === 'returned') return settled.value;
-  return denial(
-    'policy-error',
-    settled.kind === 'threw'
-      ? 'the policy failed'
-      : `the policy didn't decide within ${POLICY_TIMEOUT_MS} ms`,
   );
 }
 
@@ -264,38 +219,23 @@ export type DecidedCall = Decision & {
  * @throws ToolError `ABORTED`.
  */
 export async function decideCall(
-  frame: ExecutorFrame,
   judge: CallJudge,
-  planned: PlannableCall,
-  options: JudgeOptions,
-): Promise<{ run: RunningCall; call?: AcceptedCall; decided: DecidedCall }> {
-  const own = readCall(planned);
-  let run = new RunningCall(own, {}, frame);
-  const end = (of: Decision, refused?: string): DecidedCall => {
-    const decided = { callId: own.id, toolName: run.toolName, ...of };
-    return Object.freeze(refused === undefined ? decided : { ...decided, refused });
-  };
-  try {
-    run = new RunningCall(own, readOptions(options), frame);
-    assertCall(planned);
-  } catch (error) {
-    const { message } = failure(error);
-    return { run, decided: end(denial('invalid-options', message), message) };
+  run: RunningCall,
+): Promise<{ readonly call?: AcceptedCall; readonly decided: DecidedCall }> {
+  const call = await judge.accept(run);
+  const facts = { callId: run.call.id, toolName: run.toolName };
+  if (!('error' in call)) {
+    const { decision } = await judge.decide(run, call);
+    return { call, decided: Object.freeze({ ...facts, ...decision }) };
   }
-  let refused: string | undefined;
-  let call: AcceptedCall;
-  try {
-    call = await judge.accept(run, () => undefined);
-  } catch (error) {
-    refused = failure(error).message;
-    const entry = frame.registry.get(own.name);
-    if (entry === undefined) return { run, decided: end(denial('unknown-tool', refused)) };
-    // Continues without a valid input, because the caller also wants the policy's decision.
-    call = { entry, raw: null, input: own.input };
-  }
-  const { decision } = await judge.decide(run, call);
-  const decided = end(decision, refused);
-  return refused === undefined ? { run, call, decided } : { run, decided };
+  const { entry, error } = call;
+  const refused = failure(error).message;
+  // The caller also wants the policy's decision about a call whose input is refused.
+  const { decision } =
+    entry === undefined
+      ? call
+      : await judge.decide(run, { entry, raw: null, input: run.call.input });
+  return { decided: Object.freeze({ ...facts, ...decision, refused }) };
 }
 
 /** @throws ToolError `ABORTED` if the caller aborted, or `TOOL_UNAVAILABLE`. */

@@ -1,9 +1,11 @@
 import type { ToolErrorCode } from '../core/errors.js';
 import type { FlowLabel } from '../core/flow.js';
+import { without } from '../core/plain-data.js';
 import { withoutSecrets } from '../core/public-message.js';
 import type { Decision, Pending, ToolOutcome } from '../safety/calls.js';
 import { noteInTimeline } from '../safety/timeline.js';
 import type { StateStore } from '../state/state-store.js';
+import type { RunningCall } from './running-call.js';
 
 /** The record of one call, stored for operators. */
 export interface RecordedCall {
@@ -60,16 +62,12 @@ export class CallLog {
   }
 
   /** Writes a record of a call, and returns the record. */
-  record(
-    outcome: ToolOutcome,
-    call: Pick<RecordedCall, 'at' | 'principal' | 'conversationId' | 'labels'>,
-    decision: Decision | undefined,
-    input: unknown,
-  ): RecordedCall {
-    const { callId, toolName, status, durationMs, attempts, cached, provider } = outcome;
+  record(outcome: ToolOutcome, run: RunningCall, at: number): RecordedCall {
+    const { toolName, status, durationMs, attempts, cached, provider } = outcome;
+    const { decision, labels } = run;
     const record: RecordedCall = {
-      ...{ callId, toolName, ...call, status, durationMs, attempts, cached },
-      ...(provider !== undefined && { provider }),
+      ...{ ...run.owner, toolName, at, status, durationMs, attempts, cached },
+      ...without({ provider, labels: labels.length > 0 ? labels : undefined }),
       ...(outcome.status === 'error' && {
         code: outcome.code,
         message: shortened(outcome.message, LONGEST_MESSAGE),
@@ -77,7 +75,9 @@ export class CallLog {
       ...(outcome.status === 'denied' && { message: shortened(outcome.reason, LONGEST_MESSAGE) }),
       ...('pending' in outcome && waitingOf(outcome.pending)),
       ...(decision && { verdict: decision.verdict, rule: decision.rule }),
-      ...(this.#keepsArguments && { input: shortened(JSON.stringify(input ?? {}), LONGEST_INPUT) }),
+      ...(this.#keepsArguments && {
+        input: shortened(JSON.stringify(run.call.input ?? {}), LONGEST_INPUT),
+      }),
     };
     const text = JSON.stringify(record);
     const writing = Promise.all([

@@ -3,13 +3,12 @@ import { without } from '../core/plain-data.js';
 import type { ProviderFactory, ProviderSnapshot } from '../providers/provider.js';
 import { ProviderRouter } from '../providers/provider-router.js';
 import { requireRoutingOptions } from '../providers/router-options.js';
-import type { OutcomeBody } from '../safety/calls.js';
 import { renewedTool, type ToolEntry } from '../tool/tool-definition.js';
 import { isAroundError } from './around.js';
 import { CallAttempt, type AttemptTools, type StartingCall } from './attempt.js';
 import type { ExecutorFrame } from './executor-options.js';
 import type { Places } from './places.js';
-import { aroundFailure, failure, readResult, thrownFailure } from './read-result.js';
+import { aroundFailure, failure, readResult, thrownFailure, type WorkBody } from './read-result.js';
 import type { RunningCall } from './running-call.js';
 
 /** Runs accepted calls, and turns what their tools return or throw into outcomes. */
@@ -61,12 +60,12 @@ export class CallWorker {
     return this.#routers.get(toolName)?.router.snapshot() ?? [];
   }
 
-  async run(run: RunningCall, call: StartingCall): Promise<OutcomeBody> {
+  async run(run: RunningCall, call: StartingCall): Promise<WorkBody> {
     const { clock, exposeErrors, health } = this.#frame;
-    const { entry, raw } = call;
+    const { entry } = call;
     const startedAt = clock.elapsed();
     run.tell({ type: 'call-started' });
-    let body: OutcomeBody;
+    let body: WorkBody;
     let isAroundsOwn = false;
     try {
       const router = this.isRouted(entry) ? this.#routerFor(entry) : undefined;
@@ -75,10 +74,8 @@ export class CallWorker {
         this.#renew(entry, ended.error);
         body = thrownFailure(ended.error, entry.name, exposeErrors);
       } else {
-        const read = readResult(entry, ended.value, (question) =>
-          run.pendingQuestion(entry, raw, question),
-        );
-        body = read instanceof Promise ? await read : read;
+        const reading = readResult(entry, ended.value);
+        body = reading instanceof Promise ? await reading : reading;
       }
     } catch (error) {
       isAroundsOwn = isAroundError(error);

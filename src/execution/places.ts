@@ -81,7 +81,7 @@ export class Places {
   abandon(
     place: CallPlace,
     whose: Omit<AbandonedCall, 'toolName' | 'since'>,
-    { allowParallel, accessMode }: Pick<ToolEntry, 'allowParallel' | 'accessMode'>,
+    { allowParallel, accessMode }: ToolEntry,
   ): void {
     const { toolName } = place;
     place.abandoned = Object.freeze({ ...whose, toolName, since: this.#limits.clock.now() });

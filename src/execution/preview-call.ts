@@ -1,7 +1,6 @@
 import type { Clock } from '../core/clock.js';
 import { readPreview, type Shown } from '../core/preview.js';
 import type { ToolEntry } from '../tool/tool-definition.js';
-import type { CallPlace, Places } from './places.js';
 import type { RunningCall } from './running-call.js';
 import { aborted, withDeadline } from './with-deadline.js';
 
@@ -10,45 +9,26 @@ import { aborted, withDeadline } from './with-deadline.js';
  * when it runs.
  */
 const TIMEOUT_MS = 10_000;
-/** A hanging preview frees its slot, which is safe because a preview changes nothing. */
-const HARMLESS = { allowParallel: true, accessMode: 'readonly' } as const;
-
 /**
  * Returns the tool's preview of a call. If the preview fails, takes longer than ten seconds, or
  * returns an invalid value, the user sees the reason instead and approves only the arguments.
  *
- * @param place The slot in which the preview runs. A preview that hangs is listed as abandoned.
  * @throws ToolError `ABORTED` if the caller aborts first.
  */
 export async function previewOf(
   clock: Clock,
-  places: Places,
   run: RunningCall,
   { entry, input }: { readonly entry: ToolEntry; readonly input: unknown },
-  place?: CallPlace,
 ): Promise<Shown> {
   const { preview } = entry;
   if (preview === undefined) return {};
-  if (place === undefined)
-    return places.within(entry, run.options.signal, (own) =>
-      previewOf(clock, places, run, { entry, input }, own),
-    );
-  let isRunning = true;
-  let kept: CallPlace | undefined;
   const settled = await withDeadline<unknown>(
-    async (stop) => {
-      try {
-        const { reportProgress: _, ...context } = run.contextFor(entry.digest, stop);
-        return await preview(input, context);
-      } finally {
-        isRunning = false;
-        if (kept !== undefined) places.ended(kept);
-      }
+    (stop) => {
+      const { reportProgress: _, ...context } = run.contextFor(entry.digest, stop);
+      return preview(input, context);
     },
     { clock, timeoutMs: TIMEOUT_MS, signal: run.options.signal },
   );
-  if (settled.kind !== 'returned' && isRunning)
-    places.abandon((kept = { toolName: place.toolName, isFree: true }), run.owner, HARMLESS);
   if (settled.kind === 'aborted') throw aborted(entry.name);
   if (settled.kind === 'timeout')
     return { noPreview: `its preview took longer than ${TIMEOUT_MS} ms` };

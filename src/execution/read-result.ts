@@ -2,7 +2,7 @@ import { isToolError, type ToolError, type Issue } from '../core/errors.js';
 import { cloneFrozen, isError, isPlainJson, isPlainObject, type Json } from '../core/plain-data.js';
 import { publicMessage, withoutHosts } from '../core/public-message.js';
 import { compileJsonSchema } from '../json-schema/compile-json-schema.js';
-import type { OutcomeBody, PendingQuestion } from '../safety/calls.js';
+import type { OutcomeBody } from '../safety/calls.js';
 import { plainValue, unshownText } from '../safety/read-outcome.js';
 import { boundInput } from '../tool/bound-input.js';
 import type { ContentPart } from '../tool/content.js';
@@ -14,6 +14,10 @@ import type { ToolEntry } from '../tool/tool-definition.js';
 import type { ExecutorFrame } from './executor-options.js';
 
 type Failure = Extract<OutcomeBody, { status: 'error' }>;
+/** A tool's question that isn't stored yet. */
+export type AskedUser = { readonly status: 'ask_user' } & Question;
+/** The result of a tool's work. */
+export type WorkBody = Exclude<OutcomeBody, { status: 'ask_user' }> | AskedUser;
 
 /** The maximum size of a result that is checked against a schema: 16 MiB of JSON. */
 const MOST_BYTES = 16 * 2 ** 20;
@@ -30,34 +34,22 @@ const MOST_ISSUES = 20;
  * `INVALID_RESULT`. An `INVALID_RESULT` outcome includes the value for programs. The value of
  * `halt` is checked in the same way.
  */
-export function readResult(
-  entry: ToolEntry,
-  returned: unknown,
-  ask: (question: Question) => PendingQuestion,
-): OutcomeBody | Promise<OutcomeBody> {
-  return isToolResult(returned)
-    ? readOwnResult(entry, returned, ask)
-    : checkAnswer(entry, returned);
+export function readResult(entry: ToolEntry, returned: unknown): WorkBody | Promise<WorkBody> {
+  return isToolResult(returned) ? readOwnResult(entry, returned) : checkAnswer(entry, returned);
 }
 
-async function readOwnResult(
-  entry: ToolEntry,
-  result: ToolResult,
-  ask: (question: Question) => PendingQuestion,
-): Promise<OutcomeBody> {
-  switch (result.status) {
+async function readOwnResult(entry: ToolEntry, returned: ToolResult): Promise<WorkBody> {
+  switch (returned.status) {
     case 'ok': {
-      const answer = await checkAnswer(entry, result.value);
-      return answer.status === 'ok' ? { ...answer, ...contentOf(result) } : answer;
+      const answer = await checkAnswer(entry, returned.value);
+      return answer.status === 'ok' ? { ...answer, ...contentOf(returned) } : answer;
     }
     case 'error':
-      return { ...result, code: 'EXECUTION_FAILED', origin: 'reported' };
-    case 'ask_user': {
-      const { status, ...question } = result;
-      return { status, ...question, pending: ask(question) };
-    }
+      return { ...returned, code: 'EXECUTION_FAILED', origin: 'reported' };
+    case 'ask_user':
+      return { ...returned };
     case 'halt':
-      return readHalt(entry, result);
+      return readHalt(entry, returned);
   }
 }
 
@@ -74,10 +66,8 @@ async function readHalt(
   result: Extract<ToolResult, { status: 'halt' }>,
 ): Promise<OutcomeBody> {
   const { reason, value } = result;
-  const answer =
-    value === undefined || value === null
-      ? ({ status: 'ok', value: null } as const)
-      : await checkAnswer(entry, value);
+  const answer: Answered =
+    (value ?? null) === null ? { status: 'ok', value: null } : await checkAnswer(entry, value);
   return answer.status === 'ok'
     ? { status: 'halt', reason, value: answer.value, ...contentOf(result) }
     : { ...answer, haltReason: reason };
@@ -94,7 +84,6 @@ function checkAnswer(
   returned: unknown,
 ): Answered | Promise<Answered> {
   const result = returned === undefined ? null : returned;
-  if (outputSchema === undefined) return checkPlain(name, result, result, undefined);
   return isStandardSchema(outputSchema)
     ? checkStandard(name, result, outputSchema['~standard'])
     : checkPlain(name, result, result, outputSchema);
@@ -111,12 +100,7 @@ async function checkStandard(
       ? checkPlain(name, result, parsed.value, undefined)
       : broken(name, result, standardIssues(parsed.issues, vendor, result as Json));
   } catch {
-    return broken(name, result, [
-      {
-        path: [],
-        message: 'The output schema threw while checking this result.',
-      },
-    ]);
+    return broken(name, result, [THREW]);
   }
 }
 
@@ -136,19 +120,18 @@ function checkPlain(
   }
 }
 
+const THREW: Issue = { path: [], message: 'The output schema threw while checking this result.' };
+const TOO_LARGE: Issue = {
+  path: [],
+  message: 'This result is too large to check against its schema in time.',
+};
+
 /** Validates a result against its JSON Schema and returns the issues. */
 export function answerIssues(schema: object, data: Json): readonly Issue[] {
   try {
     return compileJsonSchema(schema).check(boundInput(data, MOST_BYTES));
   } catch (error) {
-    return [
-      {
-        path: [],
-        message: isToolError(error, 'LIMIT_EXCEEDED')
-          ? 'This result is too large to check against its schema in time.'
-          : 'The output schema threw while checking this result.',
-      },
-    ];
+    return [isToolError(error, 'LIMIT_EXCEEDED') ? TOO_LARGE : THREW];
   }
 }
 

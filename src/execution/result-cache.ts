@@ -54,16 +54,10 @@ export class ResultCache {
     this.#kept = new RecentMap(frame.cacheEntries);
   }
 
-  /**
-   * Returns the cached result, or does the work.
-   *
-   * @param aroundId The id of the wrappers, which may change the result.
-   * @throws whatever the work throws.
-   */
+  /** Returns the cached result, or does the work. @throws whatever the work throws. */
   async through(
     { entry, raw, input }: AcceptedCall,
     run: RunningCall,
-    aroundId: number,
     work: () => Promise<OutcomeBody>,
   ): Promise<OutcomeBody> {
     if (this.#frame.cacheEntries === 0 || !isCacheable(entry)) return work();
@@ -72,7 +66,7 @@ export class ResultCache {
       run.tell({ type: 'cache-skipped', reason: frame });
       return work();
     }
-    const key = digestOf([entry.name, entry.digest, raw, frame, aroundId]);
+    const key = digestOf([entry.name, entry.digest, raw, frame]);
     for (;;) {
       const stamp = this.#stampOf(entry);
       const flight = `${key}:${stamp}`;
@@ -94,8 +88,16 @@ export class ResultCache {
 
   /** Marks as stale the results that a call of this tool may have changed. */
   dropAfter(entry: ToolEntry): void {
-    for (const scope of scopesDroppedBy(entry, this.#frame.registry))
-      this.#drops.set(scope, (this.#drops.get(scope) ?? 0) + 1);
+    for (const scope of scopesDroppedBy(entry, this.#frame.registry)) this.#drop(scope);
+  }
+
+  /** Marks all results as stale. */
+  dropAll(): void {
+    this.#drop(EVERYTHING);
+  }
+
+  #drop(scope: string): void {
+    this.#drops.set(scope, (this.#drops.get(scope) ?? 0) + 1);
   }
 
   #stampOf(entry: ToolEntry): string {

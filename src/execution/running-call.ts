@@ -5,17 +5,15 @@ import type {
   Decision,
   OutcomeBody,
   PendingApproval,
-  PendingManualCall,
-  PendingQuestion,
   ToolCall,
   ToolOutcome,
 } from '../safety/calls.js';
 import type { AskedCall } from '../safety/waiting-calls.js';
-import type { Question } from '../tool/question.js';
 import type { ToolEntry } from '../tool/tool-definition.js';
 import type { ToolContext } from '../tool/tool-options.js';
-import { jsonSchemaOf } from '../tool/tool-schema.js';
 import type { ExecuteOptions, ExecutorFrame } from './executor-options.js';
+import type { PlannableCall } from './plan-execution.js';
+import { assertCall, readCall, readOptions } from './read-call.js';
 
 /** The maximum length of an unknown tool's name in events, in characters. */
 const LONGEST_NAME = 128;
@@ -36,7 +34,9 @@ export interface Batch {
   /** Waits for the call's turn to ask the user. */
   readonly turn?: (() => Promise<void>) | undefined;
 }
-export const NO_BATCH: Batch = Object.freeze({});
+/** The options of a call that has none, which need no check. */
+export const NO_OPTIONS: ExecuteOptions = Object.freeze({});
+const NO_BATCH: Batch = Object.freeze({});
 
 /** An answer to a question: arguments that the user edited, and the person who answered. */
 export interface Answering {
@@ -72,23 +72,32 @@ export class RunningCall {
   readonly flow: Flow | undefined;
   readonly turn: (() => Promise<void>) | undefined;
   readonly #frame: ExecutorFrame;
+  /** The error that explains why the call or its options are refused. */
+  readonly wrong: unknown;
+  /** The last decision that was reported. */
+  decision: Decision | undefined;
   readonly #startedAt: number;
   #isSettled = false;
-  #told: Decision | undefined;
 
   constructor(
-    call: ToolCall,
+    call: PlannableCall,
     options: ExecuteOptions,
     frame: ExecutorFrame,
     { flow, turn }: Batch = NO_BATCH,
   ) {
-    this.call = call;
+    this.call = readCall(call);
     this.flow = flow;
     this.turn = turn;
-    this.options = options;
     this.#frame = frame;
     this.#startedAt = frame.clock.elapsed();
-    this.toolName = call.name.length > LONGEST_NAME ? call.name.slice(0, LONGEST_NAME) : call.name;
+    this.toolName = this.call.name.slice(0, LONGEST_NAME);
+    try {
+      assertCall(call);
+      this.options = options === NO_OPTIONS ? options : readOptions(options);
+    } catch (error) {
+      this.options = NO_OPTIONS;
+      this.wrong = error;
+    }
   }
 
   /** The call's id, principal and conversation. */
@@ -100,20 +109,6 @@ export class RunningCall {
     if (principal !== undefined) owner.principal = principal;
     if (conversationId !== undefined) owner.conversationId = conversationId;
     return owner;
-  }
-
-  /** The caller, the current time and what was read, for a record of the call. */
-  get recorded(): Pick<CallFacts, 'at' | 'principal' | 'conversationId'> & {
-    readonly labels?: readonly FlowLabel[];
-  } {
-    const { callId: _, ...owner } = this.owner;
-    const at = this.#frame.clock.now();
-    return this.labels.length === 0 ? { ...owner, at } : { ...owner, at, labels: this.labels };
-  }
-
-  /** The last decision that was reported. */
-  get decision(): Decision | undefined {
-    return this.#told;
   }
 
   /** Returns the facts that identify the call in the ledger. */
@@ -131,7 +126,7 @@ export class RunningCall {
     this.approved = approved;
     if (edited !== undefined) {
       this.call = Object.freeze({ ...this.call, input: edited.input });
-      this.#told = undefined;
+      this.decision = undefined;
     }
     return this;
   }
@@ -148,8 +143,8 @@ export class RunningCall {
    * it differs from the last reported decision.
    */
   tellDecision({ verdict, reason, rule, danger }: Decision): void {
-    if (this.#told?.danger === danger && verdict !== 'deny') return;
-    this.#told = { verdict, reason, rule, danger };
+    if (this.decision?.danger === danger && verdict !== 'deny') return;
+    this.decision = { verdict, reason, rule, danger };
     this.tell({ type: 'decision', verdict, reason, rule, danger });
   }
 
@@ -174,18 +169,6 @@ export class RunningCall {
     if (context !== undefined) told.context = context;
     if (idempotencyKey !== undefined) told.idempotencyKey = idempotencyKey;
     return told;
-  }
-
-  pendingManual(entry: ToolEntry, input: Json): PendingManualCall {
-    const facts = this.#pendingFacts(entry, input);
-    return cloneFrozen({ kind: 'manual', ...facts, ...outputSchemaOf(entry) });
-  }
-
-  pendingQuestion(entry: ToolEntry, input: Json, question: Question): PendingQuestion {
-    const facts = this.#pendingFacts(entry, input);
-    const { timeoutMs } = question;
-    const expiry = timeoutMs === undefined ? {} : { expiresAt: facts.createdAt + timeoutMs };
-    return cloneFrozen({ kind: 'question', ...facts, ...question, ...expiry });
   }
 
   /** Completes the outcome with information about the call, and reports it as an event. */
@@ -216,17 +199,6 @@ export class RunningCall {
     return Object.freeze(outcome);
   }
 
-  #pendingFacts({ name, digest }: ToolEntry, input: Json) {
-    return {
-      id: '', // Set when the call is stored.
-      ...this.owner,
-      toolName: name,
-      input,
-      definitionDigest: digest,
-      createdAt: this.#frame.clock.now(),
-    };
-  }
-
   #tellProgress(progress: unknown): void {
     if (this.#isSettled) return; // An abandoned call has nothing more to report.
     try {
@@ -235,11 +207,4 @@ export class RunningCall {
       // Ignores invalid progress data, because it isn't worth failing the call.
     }
   }
-}
-
-/** Returns the schema that an external answer must match, if JSON Schema can express it. */
-function outputSchemaOf({ outputSchema }: ToolEntry): Pick<PendingManualCall, 'outputSchema'> {
-  return outputSchema === undefined
-    ? {}
-    : { outputSchema: cloneFrozen(jsonSchemaOf(outputSchema, 'output')) as Json };
 }

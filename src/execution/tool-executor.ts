@@ -30,14 +30,13 @@ import type { StateStore } from '../state/state-store.js';
 import type { ToolDefinition, ToolEntry } from '../tool/tool-definition.js';
 import type { SchemaInput, ToolSchema } from '../tool/tool-schema.js';
 import { Asking } from './asking.js';
-import { Arounds, type Around } from './around.js';
+import type { Around } from './around.js';
 import { Budgets, costOf } from './budgets.js';
 import {
   assertSame,
   assertUsable,
   CallJudge,
   decideCall,
-  denial,
   type AcceptedCall,
   type DecidedCall,
   type Judged,
@@ -56,21 +55,19 @@ import {
   type ToolExecutorOptions,
 } from './executor-options.js';
 import { planCalls } from './plan-calls.js';
-import { Places, type AbandonedCall, type CallPlace } from './places.js';
+import { Places, type AbandonedCall } from './places.js';
 import type { ExecutionPlan, PlannableCall } from './plan-execution.js';
 import { previewOf } from './preview-call.js';
-import { assertCall, readCall, readCalls, readOptions } from './read-call.js';
+import { readCalls, readOptions } from './read-call.js';
 import { failure } from './read-result.js';
 import { runBatches } from './run-batches.js';
 import { RepeatGuard } from './repeat-guard.js';
 import { ResultCache } from './result-cache.js';
-import { NO_BATCH, RunningCall, type Batch } from './running-call.js';
+import { NO_OPTIONS, RunningCall, type Batch } from './running-call.js';
 import { observeCall } from './telemetry.js';
 import { assertRegistered, type RunOptions, type TypedOutcome } from './typed-outcome.js';
 import { watchAnswers } from './watch-answers.js';
 import { assertWanted, untilAborted } from './with-deadline.js';
-
-const NO_OPTIONS: ExecuteOptions = Object.freeze({});
 
 /**
  * Runs tools safely: validates input, asks the policy, obtains approvals, and applies caches, budgets, and retries.
@@ -99,7 +96,7 @@ export class ToolExecutor {
 
   readonly #frame: ExecutorFrame;
   readonly #state: StateStore;
-  readonly #arounds = new Arounds();
+  #arounds: readonly Around[] = [];
   readonly #judge: CallJudge;
   readonly #waiting: WaitingCalls;
   readonly #asking: Asking;
@@ -141,9 +138,8 @@ export class ToolExecutor {
     this.#series = store && new CallSeries(store, clock);
     this.#budgets = budgets.length === 0 ? undefined : new Budgets(budgets, state);
     this.#worker = new CallWorker(frame, this.#places, (entry) => this.#cache.dropAfter(entry));
-    this.#judge = new CallJudge(frame, this.#labels, this.#grants, (entry) =>
-      this.#worker.isRouted(entry),
-    );
+    const isRouted = (entry: ToolEntry) => this.#worker.isRouted(entry);
+    this.#judge = new CallJudge(frame, this.#labels, this.#grants, isRouted);
     this.#stopWatchingStore = store?.onAvailability((isBack) =>
       listeners.tell({ type: isBack ? 'state-available' : 'state-unavailable', at: clock.now() }),
     );
@@ -155,34 +151,14 @@ export class ToolExecutor {
 
   /** Runs one call and returns its outcome. A call without an id gets a random id. */
   execute(call: PlannableCall, options: ExecuteOptions = NO_OPTIONS): Promise<ToolOutcome> {
-    return this.#run(call, options);
+    return this.#run(new RunningCall(call, options, this.#frame));
   }
 
-  /** @param batch What the call shares with the other calls in its `executeAll`. */
-  async #run(
-    call: PlannableCall,
-    options: ExecuteOptions,
-    batch: Batch = NO_BATCH,
-  ): Promise<ToolOutcome> {
-    const own = readCall(call);
-    let run: RunningCall;
-    try {
-      assertCall(call);
-      run = new RunningCall(
-        own,
-        options === NO_OPTIONS ? options : readOptions(options),
-        this.#frame,
-        batch,
-      );
-    } catch (error) {
-      run = new RunningCall(own, NO_OPTIONS, this.#frame);
-      run.tellDecision(denial('invalid-options', 'the call or its options were refused'));
-      return run.settle(failure(error));
-    }
+  #run(run: RunningCall): Promise<ToolOutcome> {
     const { telemetry } = this.#frame;
     return telemetry === undefined
       ? this.#settle(run)
-      : observeCall(telemetry, run.call, this.registry.get(own.name), () => this.#settle(run));
+      : observeCall(telemetry, run.call, this.registry.get(run.call.name), () => this.#settle(run));
   }
 
   /**
@@ -209,17 +185,20 @@ export class ToolExecutor {
 
   async #settle(run: RunningCall): Promise<ToolOutcome> {
     const outcome = run.settle(await this.#carryOut(run).catch(failure));
-    const record = this.#log?.record(outcome, run.recorded, run.decision, run.call.input);
+    const record = this.#log?.record(outcome, run, this.#frame.clock.now());
     if (record) this.#series?.record(record, costOf(this.registry.get(outcome.toolName)));
     return outcome;
   }
 
   /** Runs a call from start to end. Each step runs once, but the policy evaluates an approved call again. */
   async #carryOut(run: RunningCall): Promise<OutcomeBody> {
-    const accepting = this.#judge.accept(run, (decision) => run.tellDecision(decision));
+    const accepting = this.#judge.accept(run);
     const call = accepting instanceof Promise ? await accepting : accepting;
-    const judging = this.#judge.decide(run, call);
-    const judged = judging instanceof Promise ? await judging : judging;
+    if ('error' in call) {
+      run.tellDecision(call.decision);
+      return failure(call.error);
+    }
+    const judged = await this.#judge.decide(run, call);
     const { entry, raw } = call;
     const { decision, grant } = judged;
     run.tellDecision(decision);
@@ -234,7 +213,7 @@ export class ToolExecutor {
     if (approved?.edited && !run.approved) return this.#carryOut(run.with(approved)); // The user's arguments are judged from the top.
     if (!entry.manual && (!found || found.is === 'used')) this.#admit(run, entry, raw); // Approved calls were counted when the user was asked.
     if (decision.verdict === 'confirm' && !entry.manual && found?.is !== 'approved') {
-      const preview = () => this.#preview(run, call);
+      const preview = () => this.#previewInPlace(run, call);
       const answer = await this.#asking.ask(run, call, decision, found, preview);
       return answer.is === 'ended' ? answer.outcome : this.#carryOut(run.with(answer)); // Judged as things are now.
     }
@@ -242,23 +221,19 @@ export class ToolExecutor {
       await this.#labels.note(run, call, judged.flow);
     if (entry.manual) {
       this.#cache.dropAfter(entry); // Makes results stale now, because the executor can't know when the user does the work.
-      return this.#asking.wait(run, entry, run.pendingManual(entry, raw));
+      return this.#asking.waitForWork(run, call);
     }
     this.#worker.assertExecutable(entry);
     run.maxResultBytes = entry.maxResultBytes ?? this.#frame.maxResultBytes;
 
-    const arounds = this.#arounds.current;
+    const arounds = this.#arounds;
     const work = () =>
       this.#places.within(entry, run.options.signal, (place) =>
         this.#start(run, { entry, raw, input: call.input, approved, arounds, place }, judged),
       );
     return approved || entry.cacheTtlMs === undefined
       ? work()
-      : untilAborted(
-          this.#cache.through(call, run, arounds.id, work),
-          run.options.signal,
-          entry.name,
-        );
+      : untilAborted(this.#cache.through(call, run, work), run.options.signal, entry.name);
   }
 
   /** Counts a call of a conversation. @throws ToolError `LOOP_DETECTED`. */
@@ -273,16 +248,16 @@ export class ToolExecutor {
     call: StartingCall,
     { decision, grant, question }: Judged,
   ): Promise<OutcomeBody> {
-    const { entry, raw, approved, place } = call;
+    const { entry, raw, approved } = call;
     const { conversationId, onStart, signal } = run.options;
     assertSame(this.#frame, run, entry);
     if (approved && entry.preview) {
-      const shown = await this.#preview(run, call, place);
+      const shown = await previewOf(this.#frame.clock, run, call);
       if (this.#asking.isOutdated(run, approved, shown))
         return this.#askAgain(run, call, decision, shown, approved.pending);
     }
     if (!approved && grant && !(await this.#asking.useGrant(run, grant)))
-      return this.#askAgain(run, call, question!, await this.#preview(run, call, place));
+      return this.#askAgain(run, call, question!, await previewOf(this.#frame.clock, run, call));
     if (this.#budgets) await this.#budgets.spend(entry, run.options);
     if (onStart) await onStart(run.call);
     assertSame(this.#frame, run, entry);
@@ -290,7 +265,7 @@ export class ToolExecutor {
     assertWanted(signal, entry.name);
     if (conversationId !== undefined) this.#repeats.started(conversationId, entry, raw);
     const body = await this.#worker.run(run, call);
-    return body.status === 'ask_user' ? this.#asking.wait(run, entry, body.pending) : body;
+    return body.status === 'ask_user' ? this.#asking.wait(run, call, body) : body;
   }
 
   async #askAgain(
@@ -304,8 +279,10 @@ export class ToolExecutor {
     return { status: 'approval_required', pending };
   }
 
-  #preview(run: RunningCall, call: AcceptedCall, place?: CallPlace): Promise<Shown> {
-    return previewOf(this.#frame.clock, this.#places, run, call, place);
+  /** Returns the preview for a user. It takes a place of its own, because the call has none yet. */
+  #previewInPlace(run: RunningCall, call: AcceptedCall): Promise<Shown> {
+    const preview = () => previewOf(this.#frame.clock, run, call);
+    return this.#places.within(call.entry, run.options.signal, preview);
   }
 
   /**
@@ -333,7 +310,9 @@ export class ToolExecutor {
       conversationId === undefined ? undefined : await this.#labels.assumed(conversationId);
     const outcomes = new Array<ToolOutcome>(own.length);
     const runOne = async (position: number, turn?: Batch['turn']) => {
-      const outcome = await this.#run(own[position]!, options, { flow, turn });
+      const outcome = await this.#run(
+        new RunningCall(own[position]!, options, this.#frame, { flow, turn }),
+      );
       outcomes[position] = outcome;
       await onOutcome?.(outcome);
     };
@@ -356,8 +335,8 @@ export class ToolExecutor {
    * @throws ToolError `ABORTED`, or `INVALID_ARGUMENT` for invalid options.
    */
   async decide(call: PlannableCall, options: JudgeOptions = {}): Promise<DecidedCall> {
-    const decision = await decideCall(this.#frame, this.#judge, call, options);
-    const { run, call: accepted, decided } = decision;
+    const run = new RunningCall(call, options, this.#frame);
+    const { call: accepted, decided } = await decideCall(this.#judge, run);
     if (accepted !== undefined && decided.verdict !== 'deny')
       assertWanted(run.options.signal, run.toolName);
     return decided;
@@ -375,18 +354,17 @@ export class ToolExecutor {
     call: PlannableCall,
     options: JudgeOptions = {},
   ): Promise<StoredPending | DecidedCall> {
-    const decision = await decideCall(this.#frame, this.#judge, call, options);
-    const { run, call: accepted, decided } = decision;
+    const run = new RunningCall(call, options, this.#frame);
+    const { call: accepted, decided } = await decideCall(this.#judge, run);
     if (accepted === undefined || decided.verdict === 'deny') return decided;
     const { entry, raw } = accepted;
     try {
       assertUsable(run, entry);
-      if (entry.manual)
-        return withAnswer(await this.#asking.keep(run, entry, run.pendingManual(entry, raw)));
+      if (entry.manual) return withAnswer(await this.#asking.keepWork(run, accepted));
       if (decided.verdict === 'allow') return decided;
       return await this.#asking.stored(run, accepted, decided, {
         admit: () => this.#admit(run, entry, raw),
-        preview: () => this.#preview(run, accepted),
+        preview: () => this.#previewInPlace(run, accepted),
       });
     } catch (error) {
       const { code, message } = failure(error);
@@ -410,7 +388,17 @@ export class ToolExecutor {
    * @returns A function that removes the wrapper. Calls that are already running keep the wrapper.
    */
   use(around: Around): () => void {
-    return this.#arounds.add(around);
+    const own: Around = (call, run) => around(call, run); // A new function, because the same function may be added twice.
+    this.#wrap([...this.#arounds, own]);
+    return () => {
+      if (this.#arounds.includes(own)) this.#wrap(this.#arounds.filter((each) => each !== own));
+    };
+  }
+
+  /** Replaces the wrappers, and drops the results that other wrappers may have changed. */
+  #wrap(arounds: readonly Around[]): void {
+    this.#arounds = arounds;
+    this.#cache.dropAll();
   }
 
   /**
@@ -553,7 +541,7 @@ export class ToolExecutor {
     this.#repeats.forget(conversationId);
   }
 
-  /** Returns abandoned calls whose work is still running, longest-running first. Includes hanging previews. */
+  /** Returns abandoned calls whose work is still running, longest-running first. */
   abandoned(): readonly AbandonedCall[] {
     return this.#places.abandoned();
   }

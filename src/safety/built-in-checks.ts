@@ -8,14 +8,19 @@ import { POLICY_MODES, type CallContext, type PolicyMode } from './calls.js';
 import { matchesPattern } from './name-pattern.js';
 import { flagsOfCall } from './required-flags.js';
 
-/** The facts about a call that the checks need. */
-interface CheckFrame {
+/** A call, and what the checks compare it with. */
+interface CheckedCall {
+  readonly entry: ToolEntry;
+  readonly danger: EffectiveDanger;
+  readonly context: CallContext;
   /** The input as parsed by the tool's schema. */
   readonly input: unknown;
   readonly modes: readonly PolicyMode[];
   readonly allow: readonly string[];
-  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly env: Environment;
 }
+
+type Environment = Readonly<Record<string, string | undefined>>;
 
 /** A refusal: the name of the check, which becomes `Decision.rule`, and the reason. */
 interface Refused {
@@ -23,37 +28,21 @@ interface Refused {
   readonly reason: string;
 }
 
-type Check = (
-  entry: ToolEntry,
-  danger: EffectiveDanger,
-  context: CallContext,
-  frame: CheckFrame,
-) => Refused | undefined;
-
-/** The checks that rules can't override, in execution order. */
-const CHECKS: readonly Check[] = [
-  personaCheck,
-  credentialsCheck,
-  scopesCheck,
-  flagsCheck,
-  allowListCheck,
-  readOnlyCheck,
-];
-
 /** Returns the refusal of the first check that fails. Rules can't override this refusal. */
-export function refusedByCheck(...facts: Parameters<Check>): Refused | undefined {
-  for (const check of CHECKS) {
-    const refused = check(...facts);
-    if (refused !== undefined) return refused;
-  }
-  return undefined;
+export function refusedByCheck(call: CheckedCall): Refused | undefined {
+  return (
+    personaCheck(call) ??
+    // If the tool has several providers, the router decides, because one of them may work without
+    // credentials.
+    (call.entry.providers.length > 0 ? undefined : missingCredentials(call.entry, call.env)) ??
+    scopesCheck(call) ??
+    flagsCheck(call) ??
+    allowListCheck(call) ??
+    readOnlyCheck(call)
+  );
 }
 
-function personaCheck(
-  entry: ToolEntry,
-  _: EffectiveDanger,
-  { persona }: CallContext,
-): Refused | undefined {
+function personaCheck({ entry, context: { persona } }: CheckedCall): Refused | undefined {
   const { name, personaAllowlist = [] } = entry;
   if (allowsPersona(entry.personaAllowlist, persona)) return undefined;
   const who =
@@ -64,19 +53,8 @@ function personaCheck(
   };
 }
 
-function credentialsCheck(
-  entry: ToolEntry,
-  _: EffectiveDanger,
-  __: CallContext,
-  { env }: CheckFrame,
-): Refused | undefined {
-  // If the tool has several providers, the router decides, because one of them may work without
-  // credentials.
-  return entry.providers.length > 0 ? undefined : missingCredentials(entry, env);
-}
-
 /** Returns a refusal if environment variables that the tool's `auth` requires aren't set. */
-export function missingCredentials(entry: ToolEntry, env: CheckFrame['env']): Refused | undefined {
+export function missingCredentials(entry: ToolEntry, env: Environment): Refused | undefined {
   if (entry.auth?.required !== true) return undefined;
   const missing = Object.entries(entry.auth.env ?? {}).filter(
     ([name, need]) => need === 'required' && !(Object.hasOwn(env, name) && env[name]),
@@ -89,11 +67,8 @@ export function missingCredentials(entry: ToolEntry, env: CheckFrame['env']): Re
   };
 }
 
-function scopesCheck(
-  entry: ToolEntry,
-  _: EffectiveDanger,
-  { scopes = [] }: CallContext,
-): Refused | undefined {
+function scopesCheck({ entry, context }: CheckedCall): Refused | undefined {
+  const { scopes = [] } = context;
   if (entry.auth?.required !== true) return undefined;
   const missing = (entry.auth.scopes ?? []).filter((scope) => !scopes.includes(scope));
   if (missing.length === 0) return undefined;
@@ -103,12 +78,8 @@ function scopesCheck(
   };
 }
 
-function flagsCheck(
-  entry: ToolEntry,
-  _: EffectiveDanger,
-  { flags = [] }: CallContext,
-  { input }: CheckFrame,
-): Refused | undefined {
+function flagsCheck({ entry, context, input }: CheckedCall): Refused | undefined {
+  const { flags = [] } = context;
   const needed = entry.metadata === undefined ? [] : flagsOfCall(entry, input);
   if (needed === 'malformed')
     return {
@@ -123,35 +94,28 @@ function flagsCheck(
   };
 }
 
-function allowListCheck(
-  entry: ToolEntry,
-  _: EffectiveDanger,
-  __: CallContext,
-  { modes, allow }: CheckFrame,
-): Refused | undefined {
+function allowListCheck({ entry, modes, allow }: CheckedCall): Refused | undefined {
   if (!modes.includes('allow-list') || allow.some((pattern) => matchesPattern(pattern, entry.name)))
     return undefined;
   return { rule: 'allow-list', reason: `${entry.name} isn't on the allowlist` };
 }
 
-function readOnlyCheck(
-  entry: ToolEntry,
-  danger: EffectiveDanger,
-  _: CallContext,
-  { modes }: CheckFrame,
-): Refused | undefined {
+function readOnlyCheck({ entry, danger, modes }: CheckedCall): Refused | undefined {
   if (!modes.includes('read-only')) return undefined;
-  if (isWriting(entry.accessMode))
-    return {
-      rule: 'read-only',
-      reason: `${entry.name} can change something (access ${entry.accessMode}${entry.inferred.includes('accessMode') ? ', inferred' : ''}), and the mode is read-only`,
-    };
-  if (isDangerous(danger.level))
-    return {
-      rule: 'read-only',
-      reason: `this call to ${entry.name} has danger ${danger.level}${danger.raised === undefined ? '' : ` (${danger.raised})`}, and the mode is read-only`,
-    };
-  return undefined;
+  const why = isWriting(entry.accessMode)
+    ? `${entry.name} ${canChange(entry)}`
+    : isDangerous(danger.level)
+      ? `this call to ${entry.name} has danger ${danger.level}${danger.raised === undefined ? '' : ` (${danger.raised})`}`
+      : undefined;
+  return why === undefined
+    ? undefined
+    : { rule: 'read-only', reason: `${why}, and the mode is read-only` };
+}
+
+/** Says that a tool writes, and whether it declares so. */
+export function canChange({ accessMode, inferred }: ToolEntry): string {
+  const how = inferred.includes('accessMode') ? ', inferred' : '';
+  return `can change something (access ${accessMode}${how})`;
 }
 
 /** The danger of one call. */
@@ -173,19 +137,16 @@ export interface EffectiveDanger {
 export function effectiveDanger(entry: ToolEntry, input: unknown): EffectiveDanger {
   if (entry.dangerFor === undefined) return { level: entry.dangerLevel };
   let level: unknown;
+  let why = "didn't return a danger level";
   try {
     level = ignoreRejection(entry.dangerFor(input));
   } catch {
-    return {
-      level: DangerLevel.CRITICAL,
-      raised: 'the danger of these arguments is unknown, because dangerFor threw',
-    };
+    why = 'threw';
   }
   if (!isDangerLevel(level))
     return {
       level: DangerLevel.CRITICAL,
-      raised:
-        "the danger of these arguments is unknown, because dangerFor didn't return a danger level",
+      raised: `the danger of these arguments is unknown, because dangerFor ${why}`,
     };
   if (dangerRank(level) <= dangerRank(entry.dangerLevel)) return { level: entry.dangerLevel };
   return {
@@ -198,22 +159,23 @@ function isDangerLevel(value: unknown): value is DangerLevel {
   return (DANGER_LEVELS as readonly unknown[]).includes(value);
 }
 
-const isText = (value: unknown) => value === undefined || typeof value === 'string';
+const TEXTS = ['principal', 'persona', 'conversationId'] as const;
+const LISTS = ['scopes', 'flags'] as const;
 /** Refuses a single string of scopes, because each of its substrings would seem to be a scope. */
 const areTexts = (value: unknown) =>
-  value === undefined || (Array.isArray(value) && value.every((each) => typeof each === 'string'));
+  Array.isArray(value) && value.every((each) => typeof each === 'string');
 
 /** Returns what's wrong with a context, or `undefined` if it's valid. */
 export function wrongContext(context: CallContext): string | undefined {
-  const { principal, persona, conversationId, scopes, flags, mode } = context;
   const wrong = (field: keyof CallContext, what: string) =>
     expectedGot(`the context's ${field} as ${what}`, describeValue(context[field]));
-  if (!isText(principal)) return wrong('principal', 'a string');
-  if (!isText(persona)) return wrong('persona', 'a string');
-  if (!isText(conversationId)) return wrong('conversationId', 'a string');
-  if (!areTexts(scopes)) return wrong('scopes', 'a list of strings');
-  if (!areTexts(flags)) return wrong('flags', 'a list of strings');
-  return mode === undefined || POLICY_MODES.includes(mode)
+  for (const field of TEXTS)
+    if (context[field] !== undefined && typeof context[field] !== 'string')
+      return wrong(field, 'a string');
+  for (const field of LISTS)
+    if (context[field] !== undefined && !areTexts(context[field]))
+      return wrong(field, 'a list of strings');
+  return context.mode === undefined || POLICY_MODES.includes(context.mode)
     ? undefined
     : wrong('mode', `one of ${POLICY_MODES.join(', ')}`);
 }

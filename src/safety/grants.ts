@@ -17,7 +17,7 @@ import {
 import type { StateStore, StoreMoment } from '../state/state-store.js';
 import type { ToolEntry } from '../tool/tool-definition.js';
 import type { Decision, GrantScope, PendingApproval } from './calls.js';
-import type { Signer } from './signer.js';
+import { fieldsIn, type Signer } from './signer.js';
 import type { AskedCall, WaitingCall } from './waiting-calls.js';
 
 /**
@@ -244,14 +244,9 @@ export class Grants {
    * rely on them.
    */
   async #read(id: string): Promise<Grant | undefined> {
-    try {
-      const stored: unknown = JSON.parse((await this.#store.get(grantKey(id))) ?? 'null');
-      const grant = this.#signer === undefined ? stored : this.#signer.genuine(PURPOSE, stored);
-      return isPlainObject(grant) && grant['id'] === id ? (grant as unknown as Grant) : undefined;
-    } catch (error) {
-      if (error instanceof SyntaxError) return undefined;
-      throw error;
-    }
+    const text = await this.#store.get(grantKey(id));
+    const grant = this.#signer === undefined ? fieldsIn(text) : this.#signer.genuine(PURPOSE, text);
+    return grant?.['id'] === id ? (grant as unknown as Grant) : undefined;
   }
 }
 

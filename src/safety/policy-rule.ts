@@ -1,11 +1,9 @@
 import { z } from 'zod';
 import { DangerLevel } from '../core/enums.js';
 import { dangerRank, isWriting } from '../core/enum-order.js';
-import type { Issue } from '../core/errors.js';
 import { cloneFrozen, ignoreRejection, isPlainObject } from '../core/plain-data.js';
 import type { Verdict } from '../core/tool-event.js';
 import { compileFilter, type ToolFilter } from '../registry/tool-filter.js';
-import { expectedGot, refusal } from '../core/issues.js';
 import { aFunction, checkOptions, once } from '../core/options.js';
 import type { ToolEntry } from '../tool/tool-definition.js';
 import { touchesOf, type Touches } from '../tool/touches.js';
@@ -114,16 +112,6 @@ const REASONS: Readonly<Record<Verdict, string>> = Object.freeze({
   confirm: 'the policy requires approval',
   deny: 'the policy forbids it',
 });
-const CONDITIONS = Object.freeze([
-  'tools',
-  'filter',
-  'input',
-  'touches',
-  'principals',
-  'minDanger',
-  'when',
-] as const);
-
 const oneOrMore = (text: z.ZodType<string, string> = z.string()) => z.union([text, z.array(text)]);
 /**
  * Returns the schema of a tool name pattern. Other wildcards are refused: tool names can't contain
@@ -172,6 +160,10 @@ const inputCondition = () =>
       }
     });
 
+/**
+ * The schema of a rule. A condition can't be `undefined`: if it could, `{ verdict: 'allow', tools:
+ * settings.tools }` would allow every tool if the setting didn't exist.
+ */
 const ruleSchema = once(() =>
   z
     .strictObject({
@@ -182,13 +174,13 @@ const ruleSchema = once(() =>
         .regex(/^(?!(?:axes|flow-influenced|flow-leak|grant)$)/, 'a name no built-in rule has')
         .optional(),
       verdict: z.enum(['allow', 'confirm', 'deny']),
-      tools: oneOrMore(toolPattern()).optional(),
-      filter: filterCondition().optional(),
-      input: inputCondition().optional(),
-      touches: z.union([touchesCondition(), z.array(touchesCondition())]).optional(),
-      principals: oneOrMore().optional(),
-      minDanger: z.enum(DangerLevel).optional(),
-      when: aFunction<NonNullable<PolicyRule['when']>>().optional(),
+      tools: oneOrMore(toolPattern()).exactOptional(),
+      filter: filterCondition().exactOptional(),
+      input: inputCondition().exactOptional(),
+      touches: oneOrMore(touchesCondition()).exactOptional(),
+      principals: oneOrMore().exactOptional(),
+      minDanger: z.enum(DangerLevel).exactOptional(),
+      when: aFunction<NonNullable<PolicyRule['when']>>().exactOptional(),
       upTo: z.enum(DangerLevel).optional(),
       reason: z.string().optional(),
     })
@@ -215,10 +207,11 @@ export class CompiledRule {
    */
   constructor(rule: PolicyRule, position: number) {
     const ownName = `rule ${position + 1}`;
-    const what = `fields of policy ${ownName}`;
-    const checked = (this.#rule = checkOptions(ruleSchema, rule ?? null, what));
-    const issues = undefinedConditions(rule);
-    if (issues.length > 0) throw refusal(`Invalid ${what}`, issues);
+    const checked = (this.#rule = checkOptions(
+      ruleSchema,
+      rule ?? null,
+      `fields of policy ${ownName}`,
+    ));
     const { name = ownName, verdict, reason = REASONS[verdict], input = {}, touches } = checked;
     this.name = name;
     this.verdict = verdict;
@@ -235,10 +228,9 @@ export class CompiledRule {
   match(asked: RuledCall): RuleMatch {
     if (!this.#matchesFacts(asked)) return { meets: false };
     const { entry, call, danger } = asked;
-    const match: RuleMatch =
-      this.#touches === undefined
-        ? { meets: true }
-        : meetsTouched(this.#touches, this.verdict, entry, touchesOf(entry, call.input));
+    const match: RuleMatch = this.#touches
+      ? meetsTouched(this.#touches, this.verdict, entry, touchesOf(entry, call.input))
+      : { meets: true };
     const allowsUpTo = this.#rule.upTo ?? entry.dangerLevel;
     return this.verdict === 'allow' &&
       match.meets !== false &&
@@ -302,23 +294,6 @@ function meetsTouched(
   return found.includes('possible')
     ? { meets: 'possibly', doubt: `${entry.name} may touch it` }
     : { meets: false };
-}
-
-/**
- * Returns an issue for each condition that is `undefined`. Without this check, `{ verdict: 'allow',
- * tools: settings.tools }` would allow every tool if the setting didn't exist.
- */
-function undefinedConditions(rule: PolicyRule): readonly Issue[] {
-  return CONDITIONS.filter(
-    (condition) => Object.hasOwn(rule, condition) && rule[condition] === undefined,
-  ).map((condition) => ({
-    path: [condition],
-    message: expectedGot(
-      'a condition',
-      'undefined',
-      'Leave the condition out, or give it a value.',
-    ),
-  }));
 }
 
 function namesOf({ name, aliases }: ToolEntry, verdict: Verdict): readonly string[] {

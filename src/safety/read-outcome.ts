@@ -1,5 +1,5 @@
 import type { ToolErrorCode } from '../core/errors.js';
-import { describeValue, isPlainObject, type Json } from '../core/plain-data.js';
+import { describeValue, isPlainObject, type Json, without } from '../core/plain-data.js';
 import { instanceOf } from '../core/options.js';
 import { withoutSecrets } from '../core/public-message.js';
 import { freezePlain } from '../tool/bound-input.js';
@@ -239,50 +239,34 @@ const SHOWN_BYTES = 65_536;
 const LEAST_SHOWN = 128;
 
 /**
- * Returns the parts that fit within a limit, and the number of omitted parts. Text that is too long
- * is reduced to its start and end.
- *
- * Images and similar parts come first, so that a long text can't displace a screenshot.
+ * Returns the parts whose text fits within a limit, and the number of omitted parts. Text that is
+ * too long is reduced to its start and end. Images and similar parts have their own limits.
  */
 function boundParts(parts: readonly ContentPart[], maxBytes: number): readonly ContentPart[] {
-  const shown = new Map<number, ContentPart>();
+  const shown: ContentPart[] = [];
   let left = maxBytes;
-  for (const isText of [false, true]) {
-    for (const [at, part] of parts.entries()) {
-      if (
-        (part.type === 'text' ||
-          part.type === 'resource_link' ||
-          textOfFile(part) !== undefined) !== isText
-      )
-        continue;
-      const words = describePart(part);
-      const size = utf8.encode('description' in part ? words + part.description : words).length;
-      if (size <= left) shown.set(at, part);
-      else if (isText && (left >= LEAST_SHOWN || left === maxBytes))
-        shown.set(
-          at,
-          Object.freeze({
-            type: 'text',
-            text: boundText(words, left),
-            ...(part.audience && { audience: part.audience }),
-          }),
-        );
-      left = Math.max(0, left - size);
+  for (const part of parts) {
+    const words = describePart(part);
+    const isMedia =
+      part.type !== 'text' && part.type !== 'resource_link' && textOfFile(part) === undefined;
+    const size = isMedia
+      ? 0
+      : utf8.encode('description' in part ? words + part.description : words).length;
+    if (size <= left) shown.push(part);
+    else if (left >= LEAST_SHOWN || left === maxBytes) {
+      const { audience } = part;
+      shown.push(
+        Object.freeze({ type: 'text', text: boundText(words, left), ...without({ audience }) }),
+      );
     }
+    left = Math.max(0, left - size);
   }
-  const list = parts.flatMap((_part, at) => shown.get(at) ?? []);
-  const omitted = parts.length - list.length;
-  return Object.freeze(
-    omitted === 0
-      ? list
-      : [
-          ...list,
-          Object.freeze({
-            type: 'text' as const,
-            text: `[… ${omitted} of ${parts.length} parts are not shown: request less at a time …]`,
-          }),
-        ],
-  );
+  const omitted = parts.length - shown.length;
+  if (omitted > 0) {
+    const text = `[… ${omitted} of ${parts.length} parts are not shown: request less at a time …]`;
+    shown.push(Object.freeze({ type: 'text', text }));
+  }
+  return Object.freeze(shown);
 }
 
 const utf8 = new TextEncoder();

@@ -2,11 +2,11 @@ import { environment } from '../core/crypto.js';
 import { z } from 'zod';
 import { CostTier, DangerLevel } from '../core/enums.js';
 import { costRank, dangerRank, isDangerous, isWriting } from '../core/enum-order.js';
-import { suggestNames } from '../core/issues.js';
 import { anObject, checkOptions, once, withMethods } from '../core/options.js';
 import type { ToolMetadataRegistry } from '../registry/tool-metadata-registry.js';
 import type { ToolEntry } from '../tool/tool-definition.js';
 import {
+  canChange,
   effectiveDanger,
   type EffectiveDanger,
   refusedByCheck,
@@ -90,6 +90,9 @@ type FlowOptions = {
    */
   readonly undeclared?: 'strict' | undefined;
 };
+/** A decision to which the call's danger is still added. */
+type Ruling = Omit<Decision, 'danger'>;
+
 type FlowVerdict = 'confirm' | 'deny' | 'off';
 
 const flowVerdict = () => z.enum(['confirm', 'deny', 'off']).optional();
@@ -198,45 +201,40 @@ export class SafetyPolicy implements Policy {
     const registered = this.#registry.get(call.name);
     // Evaluates the tool that will run. This registry may have a different tool with that name.
     const entry = registered && (running ?? registered);
-    if (entry === undefined) {
-      const names = suggestNames(
-        String(call.name),
-        [...this.#registry].map(({ name }) => name),
-      );
+    if (entry === undefined)
       return {
         verdict: 'deny',
         rule: 'unknown-tool',
-        reason: `there is no tool with this name${names.length === 0 ? '' : `; did you mean ${names.join(' or ')}?`}`,
+        reason: 'there is no tool with this name',
         danger: DangerLevel.CRITICAL,
       };
-    }
     const { input = {} } = call;
     const danger = effectiveDanger(entry, input);
+    const asked = call.input === input ? call : { ...call, input };
+    const { verdict, reason, rule } = this.#verdictOn(asked, entry, context, danger);
+    return { verdict, reason, rule, danger: danger.level };
+  }
+
+  #verdictOn(
+    call: ToolCall,
+    entry: ToolEntry,
+    context: CallContext,
+    danger: EffectiveDanger,
+  ): Ruling {
     const wrong = wrongContext(context);
-    if (wrong !== undefined)
-      return { verdict: 'deny', rule: 'invalid-context', reason: wrong, danger: danger.level };
+    if (wrong !== undefined) return { verdict: 'deny', rule: 'invalid-context', reason: wrong };
     const modes = context.mode === undefined ? [this.#mode] : [this.#mode, context.mode];
-    const refused = refusedByCheck(entry, danger, context, {
-      input,
-      modes,
-      allow: this.#allow,
-      env: this.#env,
-    });
-    if (refused !== undefined) return { verdict: 'deny', ...refused, danger: danger.level };
-    const open = this.#byFlow(
-      entry,
-      context,
-      this.#byRules(call.input === input ? call : { ...call, input }, entry, context, danger),
-    );
-    if (open.verdict === 'confirm' && modes.includes('unattended')) {
-      return {
-        verdict: 'deny',
-        rule: 'unattended',
-        reason: `nobody can approve calls in unattended mode, and this call needs approval: ${open.reason}`,
-        danger: danger.level,
-      };
-    }
-    return open;
+    const own = { input: call.input, modes, allow: this.#allow, env: this.#env };
+    const refused = refusedByCheck({ entry, danger, context, ...own });
+    if (refused !== undefined) return { verdict: 'deny', ...refused };
+    const open = this.#byFlow(entry, context, this.#byRules(call, entry, context, danger));
+    return open.verdict === 'confirm' && modes.includes('unattended')
+      ? {
+          verdict: 'deny',
+          rule: 'unattended',
+          reason: `nobody can approve calls in unattended mode, and this call needs approval: ${open.reason}`,
+        }
+      : open;
   }
 
   #byRules(
@@ -244,30 +242,17 @@ export class SafetyPolicy implements Policy {
     entry: ToolEntry,
     context: CallContext,
     danger: EffectiveDanger,
-  ): Decision {
-    let doubtful: Decision | undefined;
+  ): Ruling {
+    let doubtful: Ruling | undefined;
     let allowsUpTo: DangerLevel | undefined;
     for (const rule of this.#rules) {
+      const { name, verdict, reason } = rule;
       const match = rule.match({ call, entry, context, danger: danger.level });
-      if (match.meets === false) {
-        allowsUpTo ??= match.allowsUpTo;
-        continue;
-      }
-      if (match.meets === 'possibly')
-        doubtful ??= {
-          verdict: 'confirm',
-          rule: rule.name,
-          reason: `${rule.reason}, and ${match.doubt}`,
-          danger: danger.level,
-        };
+      if (match.meets === false) allowsUpTo ??= match.allowsUpTo;
+      else if (match.meets === 'possibly')
+        doubtful ??= { verdict: 'confirm', rule: name, reason: `${reason}, and ${match.doubt}` };
       // A rule that possibly matches must not prevent a later rule from denying the call.
-      else if (doubtful === undefined || rule.verdict === 'deny')
-        return {
-          verdict: rule.verdict,
-          rule: rule.name,
-          reason: rule.reason,
-          danger: danger.level,
-        };
+      else if (doubtful === undefined || verdict === 'deny') return { verdict, rule: name, reason };
     }
     if (doubtful !== undefined) return doubtful;
     // Uses only the policy's own mode.
@@ -275,18 +260,13 @@ export class SafetyPolicy implements Policy {
     const listed =
       this.#mode === 'allow-list' &&
       this.#allow.some((pattern) => matchesPattern(pattern, entry.name));
-    if (listed && danger.raised === undefined)
-      return {
-        verdict: 'allow',
-        rule: 'allow-list',
-        reason: `${entry.name} is on the allowlist`,
-        danger: danger.level,
-      };
-    return this.#byAxes(entry, danger, allowsUpTo);
+    return listed && danger.raised === undefined
+      ? { verdict: 'allow', rule: 'allow-list', reason: `${entry.name} is on the allowlist` }
+      : this.#byAxes(entry, danger, allowsUpTo);
   }
 
   /** Tightens a decision based on what the conversation has read. */
-  #byFlow(entry: ToolEntry, context: CallContext, open: Decision): Decision {
+  #byFlow(entry: ToolEntry, context: CallContext, open: Ruling): Ruling {
     const { flow } = context;
     if (open.verdict !== 'deny' && this.#isBlindTo(entry, context))
       return {
@@ -325,38 +305,25 @@ export class SafetyPolicy implements Policy {
   }
 
   /** @param allowsUpTo The danger up to which a rule would have allowed the call. */
-  #byAxes(
-    entry: ToolEntry,
-    danger: EffectiveDanger,
-    allowsUpTo: DangerLevel | undefined,
-  ): Decision {
+  #byAxes(entry: ToolEntry, danger: EffectiveDanger, allowsUpTo: DangerLevel | undefined): Ruling {
     const { accessMode, requiresConsent } = entry;
     const { danger: dangerFrom, cost: costFrom } = this.#confirmFrom;
     const dangerous =
       isDangerous(danger.level) ||
       (dangerFrom !== undefined && dangerRank(danger.level) >= dangerRank(dangerFrom));
     const costly = costFrom !== undefined && costRank(entry.costTier) >= costRank(costFrom);
-    if (!isWriting(accessMode) && !requiresConsent && !dangerous && !costly)
+    const reasons: string[] = [];
+    if (isWriting(accessMode)) reasons.push(`it ${canChange(entry)}`);
+    if (dangerous) reasons.push(danger.raised ?? `its danger is ${danger.level}`);
+    if (requiresConsent) reasons.push('it requires consent');
+    if (costly) reasons.push(`its cost is ${entry.costTier}`);
+    if (reasons.length === 0)
       return {
         verdict: 'allow',
         rule: 'axes',
         reason: `${entry.name} only reads (danger ${danger.level})`,
-        danger: danger.level,
       };
-    const reasons = [
-      isWriting(accessMode)
-        ? `it can change something (access ${accessMode}${entry.inferred.includes('accessMode') ? ', inferred' : ''})`
-        : '',
-      dangerous ? (danger.raised ?? `its danger is ${danger.level}`) : '',
-      requiresConsent ? 'it requires consent' : '',
-      costly ? `its cost is ${entry.costTier}` : '',
-      allowsUpTo === undefined ? '' : `a rule allows it only up to danger ${allowsUpTo}`,
-    ];
-    return {
-      verdict: 'confirm',
-      rule: 'axes',
-      reason: `${entry.name}: ${reasons.filter((reason) => reason !== '').join('; ')}`,
-      danger: danger.level,
-    };
+    if (allowsUpTo !== undefined) reasons.push(`a rule allows it only up to danger ${allowsUpTo}`);
+    return { verdict: 'confirm', rule: 'axes', reason: `${entry.name}: ${reasons.join('; ')}` };
   }
 }

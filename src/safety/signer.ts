@@ -39,23 +39,18 @@ export class Signer {
   }
 
   /**
-   * Returns a frozen copy of signed data, or `undefined` if the signature is missing or was created
-   * for another purpose or with another key.
-   *
-   * Reads the data only once, because a getter could return different values for the signature and
-   * the comparison.
+   * Returns stored data, frozen, or `undefined` if its signature is missing or was created for
+   * another purpose or with another key.
    */
-  genuine(purpose: string, signed: unknown): Fields | undefined {
+  genuine(purpose: string, text: string | undefined): Fields | undefined {
+    const { signature, ...fields } = fieldsIn(text) ?? {};
     try {
-      if (!isPlainObject(signed)) return undefined;
-      const copy = copyOf(signed);
-      const { signature, ...fields } = copy;
-      if (typeof signature !== 'string') return undefined;
-      return isEqualSignature(signature, this.#sign(purpose, fields))
-        ? Object.freeze(copy)
+      return typeof signature === 'string' &&
+        isEqualSignature(signature, this.#sign(purpose, fields))
+        ? Object.freeze({ ...copyOf(fields), signature })
         : undefined;
     } catch {
-      return undefined; // Data from outside can have any shape.
+      return undefined; // Other processes can store data that is nested too deeply.
     }
   }
 
@@ -67,6 +62,16 @@ export class Signer {
   /** Signs canonical JSON, so moving text from one field to another changes the signature. */
   #sign(purpose: string, fields: Fields): string {
     return hmacOf(this.#key, canonicalJson([purpose, fields]));
+  }
+}
+
+/** Returns the fields of a stored object, which aren't verified, or `undefined` for other texts. */
+export function fieldsIn(text: string | undefined): Fields | undefined {
+  try {
+    const stored: unknown = JSON.parse(text ?? 'null');
+    return isPlainObject(stored) ? stored : undefined;
+  } catch {
+    return undefined;
   }
 }
 

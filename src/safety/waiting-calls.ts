@@ -16,7 +16,7 @@ import { isRestarted } from '../state/state-arguments.js';
 import type { StateStore, StoreMoment } from '../state/state-store.js';
 import { readAnswer } from '../tool/question.js';
 import type { OperatorAction, Pending, PendingApproval, StoredPending } from './calls.js';
-import type { Signer } from './signer.js';
+import { fieldsIn, type Signer } from './signer.js';
 import { noteInTimeline } from './timeline.js';
 
 /** The facts that identify a waiting call. */
@@ -188,9 +188,7 @@ export class WaitingCalls {
       const page = without({ reverse: !isOldestFirst, limit: Math.min(limit, PAGE), after });
       const members = await this.#store.pageOfIndex(key, page);
       const open = await Promise.all(members.map((member) => this.#open(key, member, now)));
-      found.push(
-        ...open.filter((each) => each !== undefined).filter((each) => matches(each, filter)),
-      );
+      for (const each of open) if (each !== undefined && matches(each, filter)) found.push(each);
       after = members.at(-1);
       if (after === undefined) break;
     }
@@ -359,7 +357,7 @@ export class WaitingCalls {
 
   async #held(key: string, stored?: string, now?: StoreMoment): Promise<Held | undefined> {
     const text = stored ?? (await this.#store.get(key));
-    const call = text === undefined ? undefined : this.#read(text);
+    const call = this.#read(text);
     // A record that was copied to another key isn't valid under that key.
     if (text === undefined || call === undefined || recordKeyOf(call.pending.id) !== key)
       return undefined;
@@ -372,13 +370,9 @@ export class WaitingCalls {
   }
 
   /** Returns a record if tooldex signed it, and `undefined` for any other data in the store. */
-  #read(text: string): WaitingCall | undefined {
-    try {
-      const { signature: _, ...call } = this.#signer.genuine(RECORD, JSON.parse(text)) ?? {};
-      return 'pending' in call ? (call as unknown as WaitingCall) : undefined;
-    } catch {
-      return undefined;
-    }
+  #read(text: string | undefined): WaitingCall | undefined {
+    const { signature: _, ...call } = this.#signer.genuine(RECORD, text) ?? {};
+    return 'pending' in call ? (call as unknown as WaitingCall) : undefined;
   }
 
   #text(call: WaitingCall): string {
@@ -391,17 +385,15 @@ export class WaitingCalls {
     const member = memberOf(pending.id);
     const options = { max: MOST_WAITING, ttlMs: LIMITS.timerMs };
     const add = () => this.#store.addToIndex(own, member, options);
-    if (!(await add()) && !((await this.#dropStale(own)).isDropped && (await add())))
+    if (!(await add()) && !(await this.#dropStale(own).then(add)))
       throw new ToolError(
         'LIMIT_EXCEEDED',
         `${MOST_WAITING} calls of this conversation already wait for the user, so this call isn't stored. Approve, answer, or deny some of them first.`,
       );
     await this.#store.addToIndex(INDEX, member);
     // Expired calls leave entries behind, which must not add up if nobody lists the calls.
-    if (this.#asked % (PAGE / 2) === 0) {
-      const { last, isDropped } = await this.#dropStale(INDEX, this.#checked);
-      this.#checked = isDropped ? undefined : last; // Goes past open calls that wait for long.
-    }
+    // Starts after the open calls that were checked before, because some wait for long.
+    if (this.#asked % (PAGE / 2) === 0) this.#checked = await this.#dropStale(INDEX, this.#checked);
   }
 
   async #unlist(pending: Pending): Promise<void> {
@@ -411,12 +403,15 @@ export class WaitingCalls {
     );
   }
 
-  /** Checks a page of entries from the oldest, and removes those whose calls aren't open any more. */
-  async #dropStale(key: string, after?: string) {
+  /**
+   * Checks a page of entries from the oldest, and removes those whose calls aren't open any more.
+   * Returns the entry to go on after, or `undefined` to start again.
+   */
+  async #dropStale(key: string, after?: string): Promise<string | undefined> {
     const now = await this.#store.now();
     const page = await this.#store.pageOfIndex(key, without({ limit: PAGE, after }));
     const open = await Promise.all(page.map((member) => this.#open(key, member, now)));
-    return { last: page.at(-1), isDropped: open.includes(undefined) };
+    return open.includes(undefined) ? undefined : page.at(-1);
   }
 
   /** Returns the open call of an index entry. Removes an old entry without an open call. */
@@ -440,11 +435,7 @@ export function withAnswer({ pending, state }: WaitingCall): StoredPending {
 
 /** Returns true for the text of a record whose call is open. The record isn't verified. */
 export function looksOpen(text: string | undefined): boolean {
-  try {
-    return (JSON.parse(text ?? '') as WaitingCall).state.is === 'open';
-  } catch {
-    return false;
-  }
+  return (fieldsIn(text)?.['state'] as WaitingCall['state'] | undefined)?.is === 'open';
 }
 
 const digitsOf = (id: string) => id.replaceAll('-', '');

@@ -226,9 +226,8 @@ async function manualResult(entry: ToolEntry, result: unknown): Promise<OutcomeB
       ),
       { details },
     );
-  const body = await readResult(entry, result, () => {
-    throw refused('a question');
-  });
+  const body = await readResult(entry, result);
+  if (body.status === 'ask_user') throw refused('a question');
   if (body.status === 'halt') throw refused('the end of the run');
   if (body.status === 'error' && body.code === 'INVALID_RESULT')
     throw refused("a value that its output schema or JSON doesn't allow", body.details);

@@ -268,7 +268,7 @@ it("a cached answer isn't reused after middleware was added or removed", async (
   );
   expect(brief(await executor.execute(call('read')))).toBe('ok "***"');
   remove();
-  expect(await executor.execute(call('read'))).toMatchObject({ value: 'secret', cached: true });
+  expect(brief(await executor.execute(call('read')))).toBe('ok "secret"');
   executor.use(() => ok('other'));
   expect(brief(await executor.execute(call('read')))).toBe('ok "other"');
 });

@@ -61,13 +61,15 @@ it.each(['replaced', 'removed'])(
   "a queued call doesn't run if its tool was %s in the meantime",
   async (how) => {
     const gate = new Gate();
+    const started = new Gate();
     const { executor, registry, counts } = counting(
       'allow',
       { maxConcurrent: 1 },
       { allowParallel: false },
     );
-    executor.use(async (_, run) => (await gate.promise, run()));
+    executor.use(async (_, run) => (started.open(), await gate.promise, run()));
     const running = [executor.execute(call), executor.execute({ ...call, id: '2' })];
+    await started.promise;
     if (how === 'removed') registry.unregister('note');
     else registry.register(other, { replace: true });
     gate.open();
