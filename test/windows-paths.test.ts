@@ -49,7 +49,7 @@ describe('on Windows', () => {
     'a\\b',
   ])('file tools refuse %s, whose meaning differs between systems', (path) =>
     expect(() => segmentsOf(path, [APP])).toThrow(
-      expect.objectContaining({ code: 'FORBIDDEN_PATH' }) as Error,
+      expect.objectContaining({ code: 'FORBIDDEN_PATH' }),
     ),
   );
 

@@ -100,7 +100,7 @@ defineTool({ name: 'loop', accessMode: 'readonly', execute: () => [f(1), s.x, li
     const { tools, skipped } = await auditFolder({ root });
     expect(tools.map(({ name, verdict }) => [name, verdict])).toEqual([
       ['a', 'lies'],
-      ['loop', expect.not.stringMatching('lies') as string],
+      ['loop', expect.not.stringMatching('lies')],
     ]);
     expect(skipped.map(({ name }) => name).sort()).toEqual(['deep.js', 'wide.js']);
     expect(existsSync(join(root, 'ran'))).toBe(false);

@@ -73,8 +73,8 @@ it('a function map includes a tool without a function, and calling it throws NOT
     expect(() => map[name]!.callable({})).toThrow(
       expect.objectContaining({
         code: 'NOT_EXECUTABLE',
-        message: expect.stringContaining(`handlers["${key}"]`) as string,
-      }) as Error,
+        message: expect.stringContaining(`handlers["${key}"]`),
+      }),
     );
   }
 });

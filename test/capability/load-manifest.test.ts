@@ -100,7 +100,7 @@ it.each([
   make(path);
   const { issues } = await quarantined(path);
   expect(issues).toMatchObject([
-    { severity: 'error', path: '', message: expect.stringContaining(expected) as string },
+    { severity: 'error', path: '', message: expect.stringContaining(expected) },
   ]);
   await expect(loadManifest(path)).rejects.toThrow(ToolManifestValidationError);
 });
@@ -133,7 +133,7 @@ it('loading manifests refuses the same tool name in two files of one owner', asy
     {
       path: '/0/name',
       entryName: 'a',
-      message: expect.stringContaining('functions.json:1)') as string,
+      message: expect.stringContaining('functions.json:1)'),
     },
   ]);
 });

@@ -46,7 +46,7 @@ it.each([
       line,
       column,
       severity: 'error',
-      message: expect.stringContaining(reason) as string,
+      message: expect.stringContaining(reason),
     });
   },
 );

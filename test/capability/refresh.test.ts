@@ -108,7 +108,7 @@ it('a refresh keeps the last valid content of a broken file until the file is va
       kind: 'unreadable',
       file: 'functions.json',
       line: 1,
-      message: expect.stringMatching(/the file's last valid content stays in use\.$/) as string,
+      message: expect.stringMatching(/the file's last valid content stays in use\.$/),
     },
     { severity: 'error', kind: 'unreadable', file: 'skills.json' },
   ]);
@@ -235,7 +235,7 @@ it('a source that fails keeps its last tools, and the error is reported without 
       kind: 'unreadable',
       file: 'server',
       line: null,
-      message: expect.stringMatching(/The last 1 tools stay/) as string,
+      message: expect.stringMatching(/The last 1 tools stay/),
     },
   ]);
   expect(registry.findings[0]!.message).not.toContain('abcdef123456');

@@ -63,7 +63,7 @@ it('CapabilityRegistry.search finds the changed tools after a refresh', async ()
 
 it("CapabilityRegistry.search refuses a request that isn't text, and unknown options", async () => {
   const capabilities = await CapabilityRegistry.load({ env: {} });
-  const refused = expect.objectContaining({ code: 'INVALID_ARGUMENT' }) as Error;
+  const refused = expect.objectContaining({ code: 'INVALID_ARGUMENT' });
   expect(() => capabilities.search(5 as never)).toThrow(refused);
   expect(() => capabilities.search('x', { limt: 3 } as never)).toThrow(refused);
   expect(() => capabilities.search('x', { limit: -1 })).toThrow(refused);

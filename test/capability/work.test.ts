@@ -195,8 +195,8 @@ it.each<[string, string, object, string]>([
       {
         kind: 'invalid',
         file,
-        path: expect.stringContaining(place) as string,
-        message: expect.stringMatching(/^Expected .*, got/) as string,
+        path: expect.stringContaining(place),
+        message: expect.stringMatching(/^Expected .*, got/),
       },
     ]);
   },

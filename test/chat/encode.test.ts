@@ -84,6 +84,6 @@ it('if a custom encoder fails, programs get the reason, and the model learns onl
   for (const outcome of heard)
     expect(outcome).toMatchObject({
       code: 'INVALID_RESULT',
-      details: { ran: true, reason: expect.stringContaining('db.internal.corp') as string },
+      details: { ran: true, reason: expect.stringContaining('db.internal.corp') },
     });
 });

@@ -306,7 +306,7 @@ it('the error for a missing AI Gateway key is one line that says which variable 
   expect((await chat({ model, prompt: 'x' })).metadata).toMatchObject({
     error: {
       code: 'MODEL_FAILED',
-      message: expect.stringMatching(/^The AI Gateway .*Set AI_GATEWAY_API_KEY, .*\.$/) as string,
+      message: expect.stringMatching(/^The AI Gateway .*Set AI_GATEWAY_API_KEY, .*\.$/),
     },
   });
 });

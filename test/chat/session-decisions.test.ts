@@ -115,7 +115,7 @@ it('a decision of the wrong kind is refused, and the error lists the right kinds
   expect(wrong.map(codeIn)).toEqual(wrong.map(() => 'INVALID_INPUT'));
   for (const each of wrong) expect(each.session).toBe(session);
   expect(session.submitToolResult('p', 1)).toMatchObject({
-    error: { message: expect.stringContaining('approve, deny') as string },
+    error: { message: expect.stringContaining('approve, deny') },
   });
 });
 

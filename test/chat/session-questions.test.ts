@@ -97,7 +97,7 @@ it("when a question times out, the model reads that the user didn't answer", asy
   expect(resultOf(last)).toMatchObject({
     output: {
       type: 'error-text',
-      value: expect.stringMatching(/^ask asked the user, who didn.t answer in time\./) as string,
+      value: expect.stringMatching(/^ask asked the user, who didn.t answer in time\./),
     },
   });
   expect([result.text, last.answer('q', 'later')]).toMatchObject([

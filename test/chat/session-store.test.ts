@@ -128,7 +128,7 @@ it('a message over 1 MiB is refused with advice', async () => {
     sessions.create({ id: 's' }).start(engine, 'x'.repeat(1_100_000)),
   ).rejects.toMatchObject({
     code: 'LIMIT_EXCEEDED',
-    message: expect.stringContaining('make images smaller') as string,
+    message: expect.stringContaining('make images smaller'),
   });
 });
 

@@ -84,7 +84,7 @@ describe('tooldex enrich', () => {
   it('without a model explains what to pass', async () => {
     expect(await enrich({}).result).toMatchObject({
       code: 2,
-      err: expect.stringContaining('Expected --model') as string,
+      err: expect.stringContaining('Expected --model'),
     });
   });
 });

@@ -29,7 +29,7 @@ describe('tooldex eval', () => {
     const low = await evaluate([HIT, MISS], '--fail-under', 'recall=0.9', '--json');
     expect(low).toMatchObject({
       code: 1,
-      err: expect.stringContaining('recall is 0.500, expected at least 0.900') as string,
+      err: expect.stringContaining('recall is 0.500, expected at least 0.900'),
     });
     expect(JSON.parse(low.out)).toMatchObject({
       recall: 0.5,
@@ -44,7 +44,7 @@ describe('tooldex eval', () => {
   ])('refuses the cases %j with the options %j', async (lines, flags, message) => {
     expect(await evaluate(lines, ...flags)).toMatchObject({
       code: 2,
-      err: expect.stringContaining(message) as string,
+      err: expect.stringContaining(message),
     });
   });
 });

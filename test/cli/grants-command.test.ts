@@ -12,7 +12,7 @@ describe('tooldex grants', () => {
   it('explains which options it requires', async () => {
     expect(await grants('list')).toMatchObject({
       code: 2,
-      err: expect.stringContaining('with --redis or TOOLDEX_REDIS_URL') as string,
+      err: expect.stringContaining('with --redis or TOOLDEX_REDIS_URL'),
     });
   });
 });
@@ -48,7 +48,7 @@ describe.skipIf(!redisPresent)('tooldex grants with a Redis (skipped without red
     const shown = await grants('list', '--redis', redis.url);
     expect(shown).toMatchObject({
       code: 0,
-      out: expect.stringMatching(/put +ada\[2J +1 of 3 .*conversation talk/) as string,
+      out: expect.stringMatching(/put +ada\[2J +1 of 3 .*conversation talk/),
     });
     const {
       grants: [grant],

@@ -176,7 +176,7 @@ describe('tooldex mcp pins', () => {
     for (const args of [[], ['write', '--all']])
       expect(await tooldex(['mcp', 'pins', 'approve', ...args], { cwd: folder })).toMatchObject({
         code: 2,
-        err: expect.stringContaining('Pass the tools to approve, or use --all.') as string,
+        err: expect.stringContaining('Pass the tools to approve, or use --all.'),
       });
     expect(demo.log()).toEqual([]);
   });

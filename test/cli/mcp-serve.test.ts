@@ -100,7 +100,7 @@ describe('tooldex mcp serve --http', () => {
   it('refuses to listen on addresses other than localhost without a token', async () => {
     expect(await tooldex(['mcp', 'serve', '--http', '--host', '0.0.0.0'])).toMatchObject({
       code: 2,
-      err: expect.stringContaining('token') as string,
+      err: expect.stringContaining('token'),
     });
     expect((await tooldex(['mcp', 'serve', '--port', '1'])).err).toContain(
       '--port only works with --http',
@@ -189,7 +189,7 @@ describe("tooldex mcp serve --mcp for a client that can't ask the user", () => {
         isError: true,
         text: expect.stringMatching(
           /needs approval.*This client can't ask the user\. The operator of this server can allow such calls with tooldex mcp serve --yes high or/,
-        ) as string,
+        ),
       });
     });
   });
@@ -253,11 +253,11 @@ describe('tooldex mcp serve before servers that change or are down', () => {
     for (const command of ['list', 'serve'])
       expect(await run(command, 'refused.json')).toMatchObject({
         code: 1,
-        err: expect.stringContaining('Did you mean "command"?') as string,
+        err: expect.stringContaining('Did you mean "command"?'),
       });
     expect(await run('list', 'none.json')).toMatchObject({
       code: 2,
-      err: expect.stringContaining('No servers are named here.') as string,
+      err: expect.stringContaining('No servers are named here.'),
     });
   });
 

@@ -49,7 +49,7 @@ describe('tooldex mcp list', () => {
       runTooldex(['mcp', ...args], { cwd: join(project, 'below') });
     expect(await below('list')).toMatchObject({
       code: 0,
-      out: expect.stringMatching(/^demo +ready/m) as string,
+      out: expect.stringMatching(/^demo +ready/m),
     });
     expect(await below('pins', 'approve', '--all', '--yes')).toMatchObject({ code: 0 });
     expect(await below('pins', 'verify')).toMatchObject({ code: 0 });
@@ -91,14 +91,12 @@ describe('tooldex mcp list', () => {
     );
     expect(await tooldex(['mcp', 'list'])).toMatchObject({
       code: 0,
-      out: expect.stringMatching(/^demo +ready .* 1/m) as string,
+      out: expect.stringMatching(/^demo +ready .* 1/m),
     });
     writeFileSync(join(folder, '.mcp.json'), '{ // mine\n  "mcpServers" {} }');
     expect(await tooldex(['mcp', 'list'])).toMatchObject({
       code: 2,
-      err: expect.stringContaining(
-        ".mcp.json isn't valid JSON: colon expected on line 2",
-      ) as string,
+      err: expect.stringContaining(".mcp.json isn't valid JSON: colon expected on line 2"),
     });
   });
 });
@@ -131,7 +129,7 @@ describe('tooldex --mcp', () => {
     expect(await tooldex([...run, '--input', '{"message":"hello"}'])).toMatchObject({
       code: 0,
       out: 'Echo: hello\n',
-      err: expect.stringContaining('not loaded gone') as string,
+      err: expect.stringContaining('not loaded gone'),
     });
     expect((await tooldex([...run, '--input', '{}'])).code).not.toBe(0);
   });

@@ -61,7 +61,7 @@ describe('--openapi', () => {
   it('reports a missing environment variable', async () => {
     expect(await at('list', '--auth', 'key=NO_SUCH_VARIABLE')).toMatchObject({
       code: 2,
-      err: expect.stringContaining('NO_SUCH_VARIABLE') as string,
+      err: expect.stringContaining('NO_SUCH_VARIABLE'),
     });
   });
 });

@@ -25,12 +25,12 @@ describe('tooldex pending', () => {
   it('explains which options it requires, and refuses a key that is too short', async () => {
     expect(await tooldex(['pending'])).toMatchObject({
       code: 2,
-      err: expect.stringContaining('--approval-key-file') as string,
+      err: expect.stringContaining('--approval-key-file'),
     });
     const short = join(folder, 'short.key');
     expect(
       await tooldex(['deny', 'x', '--redis', 'redis://h', '--approval-key-file', short]),
-    ).toMatchObject({ code: 2, err: expect.stringContaining('openssl rand -hex 32') as string });
+    ).toMatchObject({ code: 2, err: expect.stringContaining('openssl rand -hex 32') });
   });
 });
 
@@ -105,18 +105,18 @@ describe.skipIf(!redisPresent)(
       const id = await waiting();
       expect(await at('pending')).toMatchObject({
         code: 0,
-        out: expect.stringMatching(/refund +approval +\w+ +ada +\d+ s +\{"order":7\}/) as string,
+        out: expect.stringMatching(/refund +approval +\w+ +ada +\d+ s +\{"order":7\}/),
       });
       expect((await at('pending', id.slice(0, 8))).out).toContain('order');
       expect((await at('pending', '--json')).out).not.toContain('signature');
       expect(
         await at('approve', id.slice(0, 8), '--input', '{"order": 8}', '--operator', 'rita'),
-      ).toMatchObject({ code: 0, out: expect.stringContaining(`approved ${id}`) as string });
+      ).toMatchObject({ code: 0, out: expect.stringContaining(`approved ${id}`) });
       expect(await outcome).toMatchObject({ status: 'ok' });
       expect(sent).toEqual([8]);
       expect(await at('deny', id)).toMatchObject({
         code: 2,
-        err: expect.stringContaining('(approve, by rita)') as string,
+        err: expect.stringContaining('(approve, by rita)'),
       });
       expect((await at('pending')).out).toBe('nothing waits for an answer with this key\n');
     });
@@ -127,7 +127,7 @@ describe.skipIf(!redisPresent)(
         await at('approve', await waiting(), '--grant', '{"uses": 1}', '--json'),
       ).toMatchObject({
         code: 0,
-        out: expect.stringContaining('"grant": "') as string,
+        out: expect.stringContaining('"grant": "'),
       });
       expect((await granted).status).toBe('ok');
       expect(
@@ -157,7 +157,7 @@ describe.skipIf(!redisPresent)(
       const rows = (await tooldex(['pending', ...args], { columns: 80 })).out.split('\n');
       expect(Math.max(...rows.map(({ length }) => length))).toBeLessThanOrEqual(80);
       const cut = await at('approve', id);
-      expect([cut.code, cut.err]).toEqual([2, expect.stringContaining(`pending ${id}`) as string]);
+      expect([cut.code, cut.err]).toEqual([2, expect.stringContaining(`pending ${id}`)]);
       expect((await at('pending', id)).out).toContain('line 79');
       const no = new FakeTerminal({ answers: ['n'] });
       expect((await tooldex(['approve', id, ...args], { terminal: no })).code).toBe(2);

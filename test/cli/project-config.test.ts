@@ -48,7 +48,7 @@ describe('tooldex.config.json', () => {
     expect(namesIn(await tooldex(list, { cwd }))).toEqual(['greet']);
     expect(await tooldex(list, { cwd: project({}) })).toMatchObject({
       code: 2,
-      err: expect.stringContaining('--persona only works with --manifests') as string,
+      err: expect.stringContaining('--persona only works with --manifests'),
     });
   });
 
@@ -57,14 +57,14 @@ describe('tooldex.config.json', () => {
     for (const command of [['lint'], ['eval', 'requests.jsonl'], ['enrich', '--check']])
       expect(await tooldex(command, { cwd })).toMatchObject({
         code: 2,
-        err: expect.stringContaining('Expected tools of yours') as string,
+        err: expect.stringContaining('Expected tools of yours'),
       });
   });
 
   it('with an unknown setting is refused', async () => {
     expect(await tooldex(['list'], { cwd: project({ tool: 'tools' }) })).toMatchObject({
       code: 2,
-      err: expect.stringContaining('Did you mean "tools"') as string,
+      err: expect.stringContaining('Did you mean "tools"'),
     });
   });
 });

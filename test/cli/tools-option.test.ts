@@ -211,6 +211,6 @@ describe('--context', () => {
     ] as const)
       expect(
         await tooldex(['run', 'price', '--tools', 'tools.ts', '--context', file], { cwd: at }),
-      ).toMatchObject({ code: 2, err: expect.stringContaining(message) as string });
+      ).toMatchObject({ code: 2, err: expect.stringContaining(message) });
   });
 });

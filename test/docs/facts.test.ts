@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { SafetyPolicy, ToolExecutor, ToolMetadataRegistry } from '../../src/index.js';
@@ -79,4 +79,14 @@ it('docs/options.md has a row for every option of tools', () => {
     [...cell!.matchAll(/`(\w+)/g)].map(([, option]) => option!),
   );
   expect(Object.keys(EVERY_OPTION).filter((option) => !named.includes(option))).toEqual([]);
+});
+
+it('every file and folder that CONTRIBUTING.md names by its path exists', () => {
+  const root = resolve(import.meta.dirname, '../..');
+  const text = readFileSync(resolve(root, 'CONTRIBUTING.md'), 'utf8');
+  const named = [...text.matchAll(/`((?:[a-z-]+\/)+[\w.-]+)`/g)].map(([, path]) => path!);
+  const isThere = (path: string) =>
+    [path, `src/${path}`, `src/${path}.ts`].some((each) => existsSync(resolve(root, each)));
+  expect(named.length).toBeGreaterThan(50);
+  expect(named.filter((path) => !isThere(path))).toEqual([]);
 });

@@ -266,7 +266,7 @@ describe('the MCP server for a toolkit', () => {
       error: 'There is no article samovar.',
     });
     expect(await call(change, { article: 'teapot', by: -1 })).toEqual({
-      error: expect.stringContaining('the user denied this call') as string,
+      error: expect.stringContaining('the user denied this call'),
     });
     expect(await call(count, { article: 'teapot' })).toBe('4');
     expect(await call(change, { article: 'teapot', by: -1 })).toBe('3');
@@ -313,14 +313,14 @@ describe('the gateway in front of two MCP servers', () => {
     ).toContain('tea at five');
     expect(
       await call('mcp.files.write_file', { path: consumer.path('files/note.txt'), content: '' }),
-    ).toEqual({ error: expect.stringContaining('files are only read here') as string });
+    ).toEqual({ error: expect.stringContaining('files are only read here') });
     expect(readFileSync(consumer.path('files/note.txt'), 'utf8')).toBe('tea at five');
     expect(asked).toEqual([]);
     const entities = {
       entities: [{ name: 'tea', entityType: 'drink', observations: ['at five'] }],
     };
     expect(await call('mcp.memory.create_entities', entities)).toEqual({
-      error: expect.stringContaining('the user denied this call') as string,
+      error: expect.stringContaining('the user denied this call'),
     });
     expect(await call('mcp.memory.read_graph')).not.toContain('at five');
     await call('mcp.memory.create_entities', entities);
@@ -523,7 +523,7 @@ describe.skipIf(!redisPresent)('the Redis examples (skipped without redis-server
     });
     expect(await post('berta', { txt: 'Refund' })).toMatchObject({
       status: 400,
-      body: { error: expect.stringContaining('text') as string },
+      body: { error: expect.stringContaining('text') },
     });
     expect(server.printed()).not.toContain('paid back');
   });

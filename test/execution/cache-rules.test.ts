@@ -180,7 +180,7 @@ it.each<[string, unknown, undefined | (() => unknown), string]>([
       cached: false,
     });
     expect(events.filter(({ type }) => type === 'cache-skipped')).toMatchObject([
-      { toolName: 'read', reason: expect.stringContaining(reason) as string },
+      { toolName: 'read', reason: expect.stringContaining(reason) },
       { toolName: 'read' },
     ]);
   },

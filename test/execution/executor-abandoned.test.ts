@@ -53,7 +53,7 @@ it.each([
   expect(await second).toMatchObject({
     code: 'TIMEOUT',
     attempts: 0,
-    message: expect.stringContaining('the abandoned call "c1" is still running') as string,
+    message: expect.stringContaining('the abandoned call "c1" is still running'),
   });
   gate.open('late');
   await clock.advanceAsync(0);

@@ -109,7 +109,7 @@ it('a SafetyPolicy created with a different registry judges the tool that will r
   );
   expect(await executor.execute({ id: '2', name: 'price' })).toMatchObject({
     status: 'approval_required',
-    pending: { reason: expect.stringContaining('access write') as string },
+    pending: { reason: expect.stringContaining('access write') },
   });
   expect((await executor.decide({ id: '3', name: 'price' })).verdict).toBe('confirm');
   expect(runs).toBe(1);

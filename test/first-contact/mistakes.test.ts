@@ -359,6 +359,11 @@ const THROWN: readonly (readonly [
   ],
   ['search(text, 5)', () => js.registry().search('read', 5), 'options of search', 'got 5'],
   [
+    'getToolsMatchingTextScored(text, { limit })',
+    () => js.registry().getToolsMatchingTextScored('x', { limit: 1 }),
+    'minScore, maxResults',
+  ],
+  [
     'search(text, { max })',
     () => js.registry().search('read', { max: 5 }),
     'got "max". Known options: limit, filter, vector.',

@@ -51,7 +51,7 @@ describe('the Host header of a request', () => {
     expect(await response.json()).toEqual({
       error: {
         code: 'HOST_NOT_ALLOWED',
-        message: expect.stringMatching(/^The host .* isn't allowed/) as string,
+        message: expect.stringMatching(/^The host .* isn't allowed/),
       },
     });
   });

@@ -200,7 +200,7 @@ describe('the operator routes', () => {
     const { digest } = await wait('c-2', 'b');
     expect(await post(`/pending/${id}/approve`, 'ada', { digest })).toMatchObject({
       status: 409,
-      text: expect.stringContaining('differs from the call that you were shown') as string,
+      text: expect.stringContaining('differs from the call that you were shown'),
     });
     expect((await post(`/pending/${id}/approve`, 'ada')).status).toBe(400);
     expect((await post(`/pending/${id}/grant`, 'ada', { digest, uses: 2 })).status).toBe(409);

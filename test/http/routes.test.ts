@@ -220,7 +220,7 @@ describe("the catalogue's routes", () => {
       ({ name }) => name === 'max_danger',
     );
     expect(maxDanger?.schema).toMatchObject({
-      enum: expect.arrayContaining(['critical']) as unknown,
+      enum: expect.arrayContaining(['critical']),
     });
   });
 
@@ -254,7 +254,7 @@ describe("the catalogue's routes", () => {
     const response = await get('/nowhere');
     expect(response.status).toBe(404);
     expect(await response.json()).toMatchObject({
-      error: { code: 'NOT_FOUND', message: expect.stringContaining('/tools/:name') as string },
+      error: { code: 'NOT_FOUND', message: expect.stringContaining('/tools/:name') },
     });
   });
 

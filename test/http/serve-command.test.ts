@@ -149,7 +149,7 @@ describe('tooldex serve --redis', () => {
       const refused = await refusal({}, { TOOLDEX_REDIS_URL: redis });
       expect(refused).toMatchObject({
         code: 2,
-        err: expect.stringContaining('to be redis://host:port') as string,
+        err: expect.stringContaining('to be redis://host:port'),
       });
       expect(refused.err).not.toContain('secret');
     }

@@ -245,7 +245,7 @@ it('the API can call exported tools and receive their results', async () => {
       {
         type: 'tool_result',
         tool_use_id: '2',
-        content: expect.stringContaining('no luck') as string,
+        content: expect.stringContaining('no luck'),
         is_error: true,
       },
     ],
@@ -345,13 +345,13 @@ it('the API can call exported tools and receive their results', async () => {
       {
         functionResponse: {
           name: 'failing',
-          response: { error: expect.stringContaining('no luck') as string },
+          response: { error: expect.stringContaining('no luck') },
         },
       },
       {
         functionResponse: {
           name: 'mcp.math.add',
-          response: { error: expect.stringContaining('There is no tool named') as string },
+          response: { error: expect.stringContaining('There is no tool named') },
         },
       },
     ],

@@ -41,9 +41,7 @@ describe('loadTools', () => {
       'a.ts': `DEFINE\n@tool({ name: 'greet', description: 'Greets', inputSchema: {} }) export class Greet { execute(): string { return 'hello'; } } JSON.parse('bad');`,
     });
     const { problems } = await loadTools('a.ts', { cwd });
-    expect(problems).toEqual([
-      { file: 'a.ts', reason: expect.not.stringContaining('decorator') as string },
-    ]);
+    expect(problems).toEqual([{ file: 'a.ts', reason: expect.not.stringContaining('decorator') }]);
   });
 
   it('loads TypeScript with decorators through tsx', async () => {
@@ -93,7 +91,7 @@ describe('loadTools', () => {
     await expect(loadTools(globs as string[])).rejects.toThrow(
       expect.objectContaining({
         code: 'INVALID_ARGUMENT',
-        message: expect.stringContaining(message) as string,
+        message: expect.stringContaining(message),
       }),
     );
   });

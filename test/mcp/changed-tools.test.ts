@@ -147,7 +147,7 @@ describe.each(WAYS)('changed tools $name', (way) => {
       expect(refused).toMatchObject({
         status: 'error',
         code: 'TOOL_CHANGED',
-        message: expect.stringContaining('The tool "price" of MCP server bank changed') as string,
+        message: expect.stringContaining('The tool "price" of MCP server bank changed'),
       });
       expect(server.calls()).toEqual(calls);
       const again = await executor.execute(callOf(tool));

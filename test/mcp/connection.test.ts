@@ -71,7 +71,7 @@ it("a command that doesn't exist is reported without its path", async () => {
     {
       kind: 'unreachable',
       server: 'none',
-      message: expect.stringContaining('its command or folder doesn') as string,
+      message: expect.stringContaining('its command or folder doesn'),
     },
   ]);
   expect(JSON.stringify(discovery.findings())).not.toContain('private');
@@ -343,13 +343,13 @@ it('a missing ws package fails only the server that needs it, and a missing SDK 
   expect(namesOf(withoutWs)).toEqual(['mcp.demo.pid']);
   expect(withoutWs.status()[1]).toMatchObject({
     server: 'socket',
-    reason: expect.stringContaining('npm install ws') as string,
+    reason: expect.stringContaining('npm install ws'),
   });
   const client = missing('@modelcontextprotocol/client');
   const withoutSdk = discover(settings, { packages: { ...packages, client } });
   await expect(withoutSdk.refresh()).rejects.toMatchObject({
     code: 'MISSING_PACKAGE',
-    message: expect.stringContaining('npm install @modelcontextprotocol/client') as string,
+    message: expect.stringContaining('npm install @modelcontextprotocol/client'),
   });
   expect(demo.log('started')).toHaveLength(1);
 });

@@ -28,7 +28,7 @@ it.each([
     const { status, names } = await ask(mode);
     expect(names).toEqual([]);
     expect(status).toMatchObject({
-      state: expect.stringMatching(/backing-off|failed/) as string,
+      state: expect.stringMatching(/backing-off|failed/),
       failures: 1,
     });
     expect((status as { reason: string }).reason.toLowerCase()).toContain(reason.toLowerCase());
@@ -118,7 +118,7 @@ it.each(['mute listing'])(
     });
     await discovery.refresh();
     expect(discovery.status()).toMatchObject([
-      { tools: 0, reason: expect.stringContaining('after 600 ms') as string },
+      { tools: 0, reason: expect.stringContaining('after 600 ms') },
     ]);
   },
 );
@@ -206,7 +206,7 @@ it('a model reads the structured content beside other text, and only once', () =
     content: [{ text: '2 rows' }, { text: '{"a":1,"b":[2]}' }],
   });
   expect(callResult({ structuredContent, content: Array(5_000).fill(summary) })).toMatchObject({
-    content: expect.arrayContaining([{ type: 'text', text: '{"a":1,"b":[2]}' }]) as unknown,
+    content: expect.arrayContaining([{ type: 'text', text: '{"a":1,"b":[2]}' }]),
   });
   expect(callResult({ structuredContent, isError: true, content: [summary] })).toEqual(
     fail('2 rows\n{"a":1,"b":[2]}'),

@@ -130,7 +130,7 @@ it('tools from fast servers are available while other servers hang, and hanging 
   expect(discovery.status()).toMatchObject([
     { server: 'dead' },
     { server: 'demo', state: 'ready' },
-    { server: 'hangs', reason: expect.stringContaining('after 30000 ms') as string },
+    { server: 'hangs', reason: expect.stringContaining('after 30000 ms') },
   ]);
 });
 
@@ -152,7 +152,7 @@ it('a failing server is retried after increasing delays, and its last tools are 
         state: 'backing-off',
         tools: 2,
         nextAttemptAt: clock.now() + wait,
-        reason: expect.stringContaining('more than 1000 tools') as string,
+        reason: expect.stringContaining('more than 1000 tools'),
       },
     ]);
     const asked = lists(demo);
@@ -166,7 +166,7 @@ it('a failing server is retried after increasing delays, and its last tools are 
   expect(discovery.findings()).toMatchObject([
     {
       kind: 'unreachable',
-      message: expect.stringContaining('could not list its tools') as string,
+      message: expect.stringContaining('could not list its tools'),
     },
   ]);
   await discovery.refresh();
@@ -209,7 +209,7 @@ it('discovery as a source for a CapabilityRegistry provides tools and findings, 
   expect(seenBy('Atlas')).toEqual(['mcp.own.pid', 'mcp.shared.announce', 'mcp.shared.echo']);
   expect(seenBy('Other')).toEqual(['mcp.shared.announce', 'mcp.shared.echo']);
   expect(capabilities.findings).toMatchObject([
-    { message: expect.stringContaining('MCP server dead') as string },
+    { message: expect.stringContaining('MCP server dead') },
   ]);
   const registry = capabilities.registryFor();
   await capabilities.refresh();

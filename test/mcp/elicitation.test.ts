@@ -185,7 +185,7 @@ it("a 2025-protocol server can't ask a user while two principals have calls runn
     ['ada', 'bob'].map((principal) => discovery.callTool('asks', 'ask', {}, { principal })),
   );
   expect(questions).toBe(0);
-  const why = expect.stringContaining('several users have calls running') as string;
+  const why = expect.stringContaining('several users have calls running');
   expect(results).toMatchObject([{ value: why }, { value: why }]);
 });
 

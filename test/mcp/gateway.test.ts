@@ -123,7 +123,7 @@ it('without a session, calls use the conversation from the context option, or no
   );
   expect(told).toEqual([
     expect.objectContaining({
-      message: expect.stringContaining('Return a conversationId from "context".') as string,
+      message: expect.stringContaining('Return a conversationId from "context".'),
     }),
   ]);
   const named = { context: () => ({ conversationId: 'c1' }), onError };

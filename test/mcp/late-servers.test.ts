@@ -30,7 +30,7 @@ it('an HTTP server that starts after the discovery appears in a registry that fo
     { clock, random: () => 0.5 },
   );
   expect(discovery.status()).toMatchObject([
-    { state: 'backing-off', reason: expect.stringContaining('ECONNREFUSED') as string },
+    { state: 'backing-off', reason: expect.stringContaining('ECONNREFUSED') },
   ]);
   const { registry, change } = followed(discovery);
   const handler = createMcpHandler(() => {

@@ -122,7 +122,7 @@ it.each([['through the mcp provider'], ['without a provider']])(
     const read = (id: string) => executor.execute({ id, name: 'mcp.tickets.read', input: {} });
     expect(await read('1')).toMatchObject({ status: 'ok' });
     authorization.revoke();
-    const advice = expect.stringContaining('Run `tooldex mcp login tickets`') as string;
+    const advice = expect.stringContaining('Run `tooldex mcp login tickets`');
     expect(await read('2')).toMatchObject({ code: 'TOOL_UNAVAILABLE', message: advice });
     expect(discovery.status()).toMatchObject([{ state: 'backing-off', tools: 2, reason: advice }]);
     await discovery.login('tickets', { open: approve });

@@ -29,7 +29,7 @@ it('any changed, added, or removed part of a definition invalidates its pin and 
   const breaks = (definition: unknown, place: string) => {
     expect(pins.check('files', definition).ok, place).toBe(false);
     expect(pins.verify([{ server: 'files', tools: [definition] }])[0], place).toMatchObject({
-      changes: expect.arrayContaining([expect.anything()]) as unknown,
+      changes: expect.arrayContaining([expect.anything()]),
     });
   };
   for (const path of leavesOf(ECHO))

@@ -121,7 +121,7 @@ describe('discovered MCP tools', () => {
     });
     expect(await run('mcp.demo.breaks')).toMatchObject({
       status: 'error',
-      message: expect.stringContaining('refused the call') as string,
+      message: expect.stringContaining('refused the call'),
     });
     expect(await run('mcp.demo.ask')).toMatchObject({ status: 'error', code: 'EXECUTION_FAILED' });
     for (const name of ['mcp.demo.fails', 'mcp.demo.breaks'])
@@ -154,7 +154,7 @@ it('a manifest entry without a server uses the default server or the only config
   const none = discover({ mcpServers: { a: a.start, b: b.start } });
   await expect(none.callTool(undefined, 'echo', {}, {})).rejects.toMatchObject({
     code: 'INVALID_ARGUMENT',
-    message: expect.stringContaining('"a", "b"') as string,
+    message: expect.stringContaining('"a", "b"'),
   });
 });
 
@@ -176,15 +176,15 @@ it("a manifest entry can't call tools that are denied, unlisted, or withheld", a
   );
   expect(await run('denied')).toMatchObject({
     code: 'TOOL_UNAVAILABLE',
-    message: expect.stringContaining("or the settings don't allow it") as string,
+    message: expect.stringContaining("or the settings don't allow it"),
   });
   expect(await run('changed')).toMatchObject({
     code: 'TOOL_UNAVAILABLE',
-    message: expect.stringContaining('it has changed') as string,
+    message: expect.stringContaining('it has changed'),
   });
   expect(await run('unlisted')).toMatchObject({
     code: 'TOOL_UNAVAILABLE',
-    message: expect.stringContaining('There is no tool') as string,
+    message: expect.stringContaining('There is no tool'),
   });
   expect(demo.log('call')).toEqual([]);
 });

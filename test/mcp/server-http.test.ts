@@ -191,7 +191,7 @@ describe('approvals that the client sends back', () => {
     expect(await answered(first, 'a')).toMatchObject({
       result: {
         isError: true,
-        content: [{ text: expect.stringContaining("didn't answer in time") as string }],
+        content: [{ text: expect.stringContaining("didn't answer in time") }],
       },
     });
     expect(runs).toBe(1);

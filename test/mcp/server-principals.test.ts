@@ -115,7 +115,7 @@ it('other principals get 404 if they call a tool in a session, answer its questi
   expect((await stream.next()).value).toMatchObject({
     data: {
       id: 2,
-      result: { isError: true, content: [{ text: expect.stringContaining('denied') as string }] },
+      result: { isError: true, content: [{ text: expect.stringContaining('denied') }] },
     },
   });
   expect((await send(server, { ...ada, method: 'DELETE' })).status).toBe(200);

@@ -116,9 +116,7 @@ describe('auto-approval in settings of other programs', () => {
       expect(
         await Promise.all(tools.map((_, index) => statusOf(registry, [...registry][index]!.name))),
       ).toEqual(['approval_required', 'approval_required', 'approval_required']);
-      expect(findings).toEqual([
-        expect.stringContaining('any repository may contain such a file') as string,
-      ]);
+      expect(findings).toEqual([expect.stringContaining('any repository may contain such a file')]);
     },
   );
 });
@@ -140,7 +138,7 @@ it('max_tools counts only allowed tools and can be raised for a server with 5,00
   expect(discovery.status()[2]).toMatchObject({
     reason: expect.stringContaining(
       'The server lists more than 1000 tools. List the tools you need in "allow_tools", or raise "max_tools".',
-    ) as string,
+    ),
   });
 });
 
@@ -159,7 +157,7 @@ it("a server's stderr is shown in its status and in findings, without secrets an
       kind: 'unreachable',
       message: expect.stringMatching(
         /its stderr says: Error: API key \[secret\] was refused, token=\[secret\]$/,
-      ) as string,
+      ),
       stderr: status!.stderr,
     },
   ]);

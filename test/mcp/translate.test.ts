@@ -269,7 +269,7 @@ describe('credentials of MCP tools', () => {
     (value, required) => {
       expect(translated({ name: 't', requires_authentication: value })).toMatchObject({
         options: { auth: { required } },
-        changes: [expect.stringContaining('true or false in "requires_authentication"') as string],
+        changes: [expect.stringContaining('true or false in "requires_authentication"')],
       });
     },
   );

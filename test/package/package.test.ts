@@ -95,7 +95,7 @@ describe('the public API', () => {
   });
 
   it.each(['import', 'require'] as const)(
-    'has the recorded names and signatures in the declarations for %s (to record changes: npx vitest run -u test/package/package.test.ts)',
+    'has the recorded names and signatures in the declarations for %s (to record changes: npx vitest run test/package/package.test.ts -u)',
     async (kind) => {
       const files = entries.map((entry) => [entry.name, fromRoot(entry[kind].types)] as const);
       const api = describeApi(declarations, Object.fromEntries(files), fromRoot('dist'));

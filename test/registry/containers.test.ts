@@ -155,7 +155,7 @@ describe('a registry with resolve', () => {
     registry.register(Orders);
     expect(await run(registry, 'order_find')).toMatchObject({
       status: 'error',
-      message: expect.stringContaining('return an instance of the class from resolve.') as string,
+      message: expect.stringContaining('return an instance of the class from resolve.'),
     });
   });
 });

@@ -257,7 +257,7 @@ describe.each(KINDS)('operators with a store in %s', (kind) => {
       principal: 'eve',
       status: 'approval_required',
       verdict: 'confirm',
-      rule: expect.any(String) as string,
+      rule: expect.any(String),
     });
     expect(first).not.toHaveProperty('input');
     expect(second?.input).toContain('"to":"x"');

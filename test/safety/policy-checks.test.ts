@@ -101,7 +101,7 @@ describe('requires_flags in a manifest', () => {
         expect(decide(required, { flags })).toMatchObject({
           verdict: 'deny',
           rule: 'missing-flags',
-          reason: expect.stringContaining('b') as string,
+          reason: expect.stringContaining('b'),
         });
     }
     expect(decide('a', { flags: ['a'] }).verdict).toBe('allow');

@@ -78,7 +78,7 @@ it.each([{ reads: ['untrusted'] }, { sends: 'outside' }] as const)(
     expect(verdict({ leak: 'deny' })).toMatchObject({
       verdict: 'deny',
       rule: 'flow-unknown',
-      reason: expect.stringContaining('the program must pass a conversationId') as string,
+      reason: expect.stringContaining('the program must pass a conversationId'),
     });
     expect(verdict({ influenced: 'confirm' }).verdict).toBe('deny');
     expect(

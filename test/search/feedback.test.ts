@@ -13,7 +13,7 @@ describe('learning from recorded uses', () => {
     const [first] = registry.search('will the gazebo stay dry today');
     expect(first).toMatchObject({
       toolName: 'weather_report',
-      explanation: expect.stringContaining('"gazebo" in past requests') as string,
+      explanation: expect.stringContaining('"gazebo" in past requests'),
     });
   });
 

@@ -27,7 +27,7 @@ describe('hints', () => {
     const [first] = registryWith({ hints }).search('announce the release');
     expect(first).toMatchObject({
       toolName: 'post_message',
-      explanation: expect.stringContaining('"announce" in hints') as string,
+      explanation: expect.stringContaining('"announce" in hints'),
     });
   });
 
@@ -116,7 +116,7 @@ describe('vectors', () => {
     const { tools } = selectTools(registry, { text: 'shout it out', vector: [1, 0] });
     expect(tools[0]).toMatchObject({
       toolName: 'post_message',
-      explanation: expect.stringContaining('meaning 1.00') as string,
+      explanation: expect.stringContaining('meaning 1.00'),
     });
   });
 

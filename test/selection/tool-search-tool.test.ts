@@ -154,7 +154,7 @@ describe('the find_tools tool', () => {
         code: 'INVALID_INPUT',
         message: expect.stringContaining(
           'Say what you want to do in query, such as "send an email", or pass names of tools.',
-        ) as string,
+        ),
       });
     },
   );

@@ -236,7 +236,7 @@ describe.skipIf(!redisPresent)('a store when Redis fails (skipped without redis-
     await server.command('CONFIG', 'SET', 'maxmemory', '1');
     await expect(store.increment('count', 1)).rejects.toMatchObject({
       code: 'STATE_UNAVAILABLE',
-      message: expect.stringContaining('OOM') as string,
+      message: expect.stringContaining('OOM'),
       details: { reason: 'refused' },
     });
     expect(store.available).toBe(true);
@@ -247,7 +247,7 @@ describe.skipIf(!redisPresent)('a store when Redis fails (skipped without redis-
     await server.command('REPLICAOF', '127.0.0.1', '1');
     await expect(store.compareAndSet('key', undefined, 'a')).rejects.toMatchObject({
       code: 'STATE_UNAVAILABLE',
-      message: expect.stringContaining('READONLY') as string,
+      message: expect.stringContaining('READONLY'),
     });
     await eventually(() => proxy.accepted > before, 'a new connection is made');
     await server.command('REPLICAOF', 'NO', 'ONE');

@@ -125,7 +125,7 @@ describe.skipIf(!redisPresent)(
       const store = await connect({ url });
       await expect(store.now()).rejects.toMatchObject({
         code: 'STATE_UNAVAILABLE',
-        message: expect.stringContaining('identity:') as string,
+        message: expect.stringContaining('identity:'),
         details: { reason: 'no_identity' },
       });
       await expect(store.increment('spent', 1, { identity: 'any' })).rejects.toMatchObject(

@@ -31,7 +31,7 @@ describe('RedisStateStore options', () => {
   it('explains how to connect if a client is passed instead of options', async () => {
     const advice = {
       code: 'INVALID_ARGUMENT',
-      message: expect.stringContaining('RedisStateStore.connect({ client })') as string,
+      message: expect.stringContaining('RedisStateStore.connect({ client })'),
     };
     await expect(RedisStateStore.connect(createClient() as never)).rejects.toMatchObject(advice);
     const Constructor = RedisStateStore as unknown as new (client: unknown) => unknown;
@@ -85,11 +85,11 @@ describe.skipIf(!redisPresent)('RedisStateStore (skipped without redis-server)',
     const error: unknown = await store.get('key').catch((caught: unknown) => caught);
     expect(error).toMatchObject({
       code: 'STATE_UNAVAILABLE',
-      message: expect.stringContaining('WRONGPASS') as string,
+      message: expect.stringContaining('WRONGPASS'),
     });
     expect(JSON.stringify([String(error), error])).not.toContain('wrong-secret');
     await expect(none.get('key')).rejects.toMatchObject({
-      message: expect.stringContaining('NOAUTH') as string,
+      message: expect.stringContaining('NOAUTH'),
     });
     const right = await RedisStateStore.connect({
       url: `redis://:right@127.0.0.1:${server.port}`,

@@ -49,7 +49,7 @@ describe('evaluateSelection', () => {
     expect(misses).toMatchObject([
       {
         toolName: 'list_orders',
-        place: expect.any(Number) as number,
+        place: expect.any(Number),
         reason: '2 other tools match better',
         instead: [{ toolName: 'cancel_order' }],
       },

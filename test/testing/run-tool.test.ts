@@ -259,7 +259,7 @@ describe('runTool', () => {
     await expect(runTool(double, { n: 1 }, { answers: ['first', 'second'] })).rejects.toMatchObject(
       {
         code: 'INVALID_ARGUMENT',
-        message: expect.stringContaining('answers: Expected a list with one answer') as string,
+        message: expect.stringContaining('answers: Expected a list with one answer'),
       },
     );
     await expect(runTool(double, { n: 1 }, { answers: 'yes' } as never)).rejects.toMatchObject({
@@ -271,7 +271,7 @@ describe('runTool', () => {
       } as never),
     ).rejects.toMatchObject({
       code: 'INVALID_ARGUMENT',
-      message: expect.stringContaining("the executor's options") as string,
+      message: expect.stringContaining("the executor's options"),
     });
     await expect(
       runTool(double, { n: 1 }, { executor: { timeoutMs: 'long' } } as never),

@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { defineTool, lintTools, ToolMetadataRegistry } from '../../src/index.js';
+import { defineTool } from '../../src/index.js';
 import { refusal } from './sample-tools.js';
-import { definitionOf } from '../../src/tool/tool-definition.js';
 
 const least = { name: 'a', description: 'A', inputSchema: {} };
 const messageOf = (act: () => unknown) => refusal(act).message;
@@ -30,26 +29,5 @@ describe('an error for wrong arguments', () => {
     [{ description: 'A', inputSchema: {} }, 'name: Expected a value (it is required)'],
   ])('wrong options (case %#) get an error with advice', (options, help) => {
     expect(messageOf(() => defineTool(options as never))).toContain(help);
-  });
-
-  it.each([
-    [
-      'registerAll without a list',
-      (registry: ToolMetadataRegistry) => registry.registerAll(definitionOf(least) as never),
-      'Use register for a single tool',
-    ],
-    [
-      'an unknown option for keyword matching',
-      (registry: ToolMetadataRegistry) =>
-        registry.getToolsMatchingTextScored('x', { limit: 1 } as never),
-      'minScore, maxResults',
-    ],
-    [
-      'linting a list of tools',
-      () => lintTools([definitionOf(least)] as never),
-      'Register the tools in a registry first',
-    ],
-  ])('%s gets an error that says what was expected', (_, act, help) => {
-    expect(messageOf(() => act(new ToolMetadataRegistry()))).toContain(help);
   });
 });

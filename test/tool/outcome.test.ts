@@ -31,7 +31,7 @@ it.each([{ choices: [] }, { choices: [''] }, { timeoutMs: 0 }])(
   'askUser refuses the options %j',
   (options) => {
     expect(() => askUser('Which?', options as never)).toThrow(
-      expect.objectContaining({ code: 'INVALID_ARGUMENT' }) as Error,
+      expect.objectContaining({ code: 'INVALID_ARGUMENT' }),
     );
   },
 );

@@ -36,10 +36,8 @@ it('previews of calls to the bundled tools show file changes as a diff, and dele
   expect(
     await shownOf('edit_file', { path: 'a.txt', find: 'two', replace: 'three' }),
   ).toMatchObject({
-    summary: expect.stringMatching(
-      /^Changes a\.txt \(SHA-256 [0-9a-f]{12}…\), 8 to 10 bytes$/,
-    ) as string,
-    diff: expect.stringContaining('-two\n+three\n') as string,
+    summary: expect.stringMatching(/^Changes a\.txt \(SHA-256 [0-9a-f]{12}…\), 8 to 10 bytes$/),
+    diff: expect.stringContaining('-two\n+three\n'),
     reversible: false,
   });
   expect(await shownOf('edit_file', { path: 'a.txt', find: 'four', replace: 'three' })).toEqual({
@@ -47,19 +45,17 @@ it('previews of calls to the bundled tools show file changes as a diff, and dele
   });
   expect(await shownOf('write_file', { path: 'b.txt', content: 'new\n' })).toMatchObject({
     summary: 'Creates b.txt (4 bytes)',
-    diff: expect.stringContaining('+new\n') as string,
+    diff: expect.stringContaining('+new\n'),
   });
   expect(
     await shownOf('write_file', { path: 'a.txt', content: 'new\n', overwrite: true }),
-  ).toMatchObject({ diff: expect.stringContaining('-one\n-two\n+new\n') as string });
+  ).toMatchObject({ diff: expect.stringContaining('-one\n-two\n+new\n') });
   expect(await shownOf('delete_file', { path: 'a.txt' })).toMatchObject({
-    summary: expect.stringMatching(/^Deletes a\.txt \(file, 8 bytes, modified 20/) as string,
+    summary: expect.stringMatching(/^Deletes a\.txt \(file, 8 bytes, modified 20/),
     reversible: false,
   });
   expect(await shownOf('move_file', { from: 'a.txt', to: 'c.txt' })).toMatchObject({
-    summary: expect.stringMatching(
-      /^Moves a\.txt \(file, 8 bytes, modified 20[^)]*\) to c\.txt$/,
-    ) as string,
+    summary: expect.stringMatching(/^Moves a\.txt \(file, 8 bytes, modified 20[^)]*\) to c\.txt$/),
     reversible: true,
   });
 });
@@ -99,7 +95,7 @@ it("previews of calls to the bundled tools show a commit's files and changes", a
   expect(await shownOf('git_commit', { message: 'Add a\n\nlong text' })).toEqual({
     summary: expect.stringMatching(
       /^Commits 1 files in their current state \([0-9a-f]{12}…\) as "Add a"$/,
-    ) as string,
+    ),
     diff: 'A a.txt',
     reversible: true,
   });
@@ -147,7 +143,7 @@ it('previews of calls to the bundled tools require another approval if the file 
   const again = await executor.execute(call('edit_file', edit));
   expect(again).toMatchObject({
     status: 'approval_required',
-    pending: { preview: { diff: expect.stringContaining(' secret plan') as string } },
+    pending: { preview: { diff: expect.stringContaining(' secret plan') } },
   });
   expect(readFileSync(join(root, 'a.txt'), 'utf8')).toBe('one\nsecret plan\n');
   const { pending } = again as { readonly pending: PendingApproval };

@@ -56,7 +56,7 @@ it('fetch_url refuses bytes that only claim to be an image, and an image of more
     status: 'error',
     message: expect.stringContaining(
       'Only text, HTML, JSON, and images or PDFs of at most 5 MiB can be read',
-    ) as string,
+    ),
   };
   expect(
     await read(await servePage(Buffer.from([0, 1]), { 'content-type': 'image/png' })),

@@ -109,7 +109,7 @@ describe('tooldex audit with a baseline', () => {
     expect((await audit(BASELINE)).code).toBe(0);
     writeFileSync(join(folder, 'src/tools.ts'), TOOLS.replace('readFile(name,', 'keep(name,'));
     const { code, out } = await audit(BASELINE);
-    expect([code, out]).toEqual([1, expect.stringContaining('look\n') as string]);
+    expect([code, out]).toEqual([1, expect.stringContaining('look\n')]);
   });
 
   it('lists lies that are no longer found', async () => {
@@ -123,7 +123,7 @@ describe('tooldex audit with a baseline', () => {
       0,
       expect.stringMatching(
         /^no longer found note accessMode \S+: remove it from the baseline with --update-baseline\n$/,
-      ) as string,
+      ),
     ]);
     await audit([...BASELINE, '--update-baseline']);
     expect(readFileSync(join(folder, 'known.json'), 'utf8')).not.toContain('"note"');
@@ -149,6 +149,6 @@ describe('tooldex audit refuses', () => {
     ],
   ])('%s', async (_, args, message) => {
     const { code, err } = await audit(args);
-    expect([code, err]).toEqual([2, expect.stringMatching(message) as string]);
+    expect([code, err]).toEqual([2, expect.stringMatching(message)]);
   });
 });
