@@ -9,7 +9,7 @@ import type { OperatorSettings } from './operator-options.js';
 const MOST_CHANGES = 100;
 
 /** A change to a tool since the server started. */
-interface ToolChange {
+export interface ToolChange {
   readonly name: string;
   readonly persona: string | null;
   readonly change: string;
