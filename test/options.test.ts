@@ -10,6 +10,7 @@ import {
   ToolExecutor,
   ToolMetadataRegistry,
 } from '../src/index.js';
+import * as interop from '../src/interop.js';
 import {
   fromAISDKTools,
   fromLangChainTools,
@@ -163,6 +164,12 @@ async function refusalOf(call: (options: never) => unknown, options: object) {
   }
   throw new Error('accepted');
 }
+
+it('every function that exports or imports tools is listed here', () => {
+  const functions = Object.keys(interop).filter((name) => /^(?:to|from)/.test(name));
+  const listed = TAKERS.map(([name]) => name);
+  expect(functions.filter((name) => !listed.includes(name))).toEqual([]);
+});
 
 describe.each(TAKERS)('options of %s', (_, call, good, option, wrong) => {
   // Removes one letter, like a typing error.

@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { SafetyPolicy, ToolExecutor, ToolMetadataRegistry } from '../../src/index.js';
+import * as interop from '../../src/interop.js';
 import {
   toAISDKTools,
   toAnthropicTools,
@@ -12,6 +13,7 @@ import {
 } from '../../src/interop.js';
 import { WAIT_MS } from '../../src/mcp/discovery/discovery-options.js';
 import { readMcpSettings } from '../../src/mcp.js';
+import { createDefaultTools } from '../../tools/index.js';
 import { EVERY_OPTION } from '../tool/sample-tools.js';
 
 const page = (name: string) =>
@@ -32,6 +34,11 @@ describe('what docs/frameworks.md says about options', () => {
     conversationId: 'talk-1',
     mode: 'read-only',
   } as const;
+
+  it.each(Object.keys(interop).filter((name) => /^(?:to(?!Mcp)|from)/.test(name)))(
+    'names the function %s',
+    (name) => expect(page('frameworks')).toContain(`${name}\``),
+  );
 
   it('lists these options', () =>
     expect(page('frameworks').replaceAll('\n', ' ')).toContain(
@@ -79,6 +86,14 @@ it('docs/options.md has a row for every option of tools', () => {
     [...cell!.matchAll(/`(\w+)/g)].map(([, option]) => option!),
   );
   expect(Object.keys(EVERY_OPTION).filter((option) => !named.includes(option))).toEqual([]);
+});
+
+it('docs/bundled-tools.md has every bundled tool in its table', () => {
+  const registry = new ToolMetadataRegistry();
+  registry.registerAll(createDefaultTools());
+  const rows = [...page('bundled-tools').matchAll(/^\| [a-z ]+ \| ((?:`\w+` )+)\|/gm)];
+  const named = rows.flatMap(([, cell]) => cell!.match(/\w+/g)!);
+  expect(named.sort()).toEqual([...registry].map(({ name }) => name).sort());
 });
 
 it('every file and folder that CONTRIBUTING.md names by its path exists', () => {

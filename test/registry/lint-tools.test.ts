@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import { foreignSchema } from '../../src/json-schema/compile-json-schema.js';
 import { lintTools } from '../../src/index.js';
+import { LINT_RULES } from '../../src/registry/lint/lint-rules.js';
 import { refusal, registryOf, type LooseOptions } from '../tool/sample-tools.js';
 
 /** A tool that declares everything, so every rule accepts it. */
@@ -149,6 +150,14 @@ it('lintTools reports nothing about tools that declare everything', () => {
       GOOD,
     ),
   ).toEqual([]);
+});
+
+it('every lint rule that checks one tool has a case here, or tests of its own', () => {
+  const tested = new Set([
+    ...CASES.map(([rule]) => rule),
+    ...['pattern-unchecked', 'hidden-text', 'mixed-alphabets', 'instruction-text'],
+  ]);
+  expect(Object.keys(LINT_RULES).filter((rule) => !tested.has(rule))).toEqual([]);
 });
 
 it.each(

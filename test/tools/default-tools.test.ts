@@ -15,11 +15,16 @@ import {
 } from '../../src/index.js';
 import { touchesOf } from '../../src/tool/touches.js';
 import { folderWith } from '../folder-with.js';
-import { createDefaultTools } from '../../tools/index.js';
+import * as bundled from '../../tools/index.js';
 
 const root = folderWith({ 'src/a.ts': 'export function answer() {\n  return 42;\n}\n' });
 const registry = new ToolMetadataRegistry();
-registry.registerAll(createDefaultTools({ root, allowPrivateNetwork: true, now: () => 1_000 }));
+const created = bundled.createDefaultTools({
+  root,
+  allowPrivateNetwork: true,
+  now: () => 1_000,
+});
+registry.registerAll(created);
 let server: Server;
 let origin: string;
 
@@ -192,6 +197,15 @@ it('the bundled tools declare every axis and all descriptive metadata', () => {
       entry.timeoutMs !== undefined,
     ]).toEqual([entry.name, true, true, true]);
   }
+});
+
+it('the bundled tools include a tool of every exported tool class', () => {
+  const classes = Object.values(bundled).filter(
+    (value) => typeof value === 'function' && 'execute' in ((value.prototype ?? {}) as object),
+  );
+  const missing = new Set<unknown>(classes);
+  for (const { constructor } of created) missing.delete(constructor);
+  expect([classes.length, ...missing]).toEqual([created.length]);
 });
 
 it('the bundled tools have no lint findings', () => expect(lintTools(registry)).toEqual([]));
