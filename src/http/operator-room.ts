@@ -8,14 +8,6 @@ import type { OperatorSettings } from './operator-options.js';
 /** Maximum number of changes to tools that are remembered. */
 const MOST_CHANGES = 100;
 
-/** A change to a tool since the server started. */
-export interface ToolChange {
-  readonly name: string;
-  readonly persona: string | null;
-  readonly change: string;
-  readonly at: number;
-}
-
 /** The actions that a token allows, in addition to viewing. */
 export type Allowed = Readonly<Record<'approve' | 'run', boolean>>;
 
@@ -24,7 +16,13 @@ export class OperatorRoom {
   readonly settings: OperatorSettings;
   /** Answers waiting calls. `undefined` if the server doesn't know the approval key. */
   readonly desk: OperatorDesk | undefined;
-  readonly changed: ToolChange[] = [];
+  /** The changes to tools since the server started, newest first. */
+  readonly changed: {
+    readonly name: string;
+    readonly persona: string | null;
+    readonly change: string;
+    readonly at: number;
+  }[] = [];
   readonly totals = new CallTotals();
   readonly #clock: Clock;
 
