@@ -28,7 +28,10 @@ describe.skipIf(!browserPresent)('the operator page (skipped without a browser)'
         inputSchema: z.object({ disk: z.int() }),
         accessMode: 'write',
         dangerLevel: 'high',
-        preview: ({ disk }) => `Erase disk ${disk}`,
+        preview({ disk }) {
+          if (disk === 0) throw new Error('no disk 0');
+          return `Erase disk ${disk}`;
+        },
         execute: () => 'erased',
       }),
       pick,
@@ -127,6 +130,12 @@ describe.skipIf(!browserPresent)('the operator page (skipped without a browser)'
     expect(await executor.execute({ id: 'wipe', name: 'wipe', input: { disk: 4 } })).toMatchObject({
       value: 'erased',
     });
+  });
+
+  it('says that a call has no preview, and why', async () => {
+    await executor.execute({ id: 'wipe', name: 'wipe', input: { disk: 0 } });
+    const page = await show('waiting');
+    await page.getByText('No preview: its preview failed').waitFor();
   });
 
   it('reports that another operator has already answered', async () => {

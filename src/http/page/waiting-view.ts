@@ -148,14 +148,14 @@ function PendingCard({ pending, isLinked, isOpen, mayAnswer, onDone }: CardProps
   </article>`;
 }
 
-function factsOf({ preview, ...pending }: PendingWire): readonly Fact[] {
+function factsOf({ preview, no_preview: why, ...pending }: PendingWire): readonly Fact[] {
   return [
     ['for', pending.principal ?? 'an unnamed caller'],
     ['conversation', timelineLink(pending.conversation_id)],
     ['since', time(pending.created_at)],
     ['until', pending.expires_at && time(pending.expires_at)],
     ['reason', pending.reason],
-    ['effect', preview?.summary],
+    ['effect', preview?.summary ?? (why && `No preview: ${why}.`)],
     ['to', preview?.recipients],
     ['cost', preview?.cost],
   ];
